@@ -1,0 +1,27 @@
+//! The vocabulary and the decisions of wharf.
+//!
+//! Everything here is pure: no IO, no async, no clock, no Kubernetes client and no
+//! wasmtime. What a rule decides is written and tested here; who asks it, and when, is
+//! the business of the other crates.
+
+pub mod event;
+pub mod grant;
+pub mod key;
+pub mod kind;
+pub mod object;
+pub mod outcome;
+pub mod plugin;
+pub mod pointer;
+pub mod quantity;
+pub mod reason;
+pub mod selector;
+
+pub use event::{Cause, Delivery, Event, Removal};
+pub use grant::{ClusterGrant, Grants, Verb};
+pub use key::{ObjectKey, TargetKey};
+pub use kind::{Gvk, ResourceKind};
+pub use object::{Object, ObjectError};
+pub use outcome::{Failure, Fault, Outcome, Strike};
+pub use pointer::Pointer;
+pub use reason::Reason;
+pub use selector::Selector;

@@ -1,0 +1,99 @@
+//! The one list of causes. A reason has the same name in a log line, a metric label, an
+//! error message, a condition and docs/errors.md; its summary and hint live here, once.
+
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident => $hint:literal,)+) => {
+        /// The machine name of a cause.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Reason {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Reason {
+            /// All reasons, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The CamelCase name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)+ }
+            }
+
+            /// What it means, in one sentence.
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc,)+).trim_ascii(),)+ }
+            }
+
+            /// What to do about it.
+            pub const fn hint(self) -> &'static str {
+                match self { $(Self::$name => $hint,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The Plugin document has wrong, missing or contradicting fields.
+    DocumentInvalid => "run `wharf validate FILE` and correct every line that it names",
+    /// The document uses a field or a capability that this version of wharf does not have.
+    NotSupported => "remove the field, or use a version of wharf that has it",
+    /// Two sources define a plugin of the same namespace and name.
+    DuplicatePlugin => "rename or remove one of the two documents",
+    /// The component's file is not there or cannot be read.
+    ComponentNotFound => "check spec.component.file: it is relative to the document's folder",
+    /// The component is larger than the host accepts.
+    ComponentTooLarge => "build it with optimisation for size and without debug information",
+    /// The bytes are not a valid WebAssembly component.
+    ComponentInvalid => "build a component (not a core module) against the world in wit/; `wharf inspect` shows what a file is",
+    /// The component does not export what a plugin must, or with other types.
+    WorldMismatch => "build it against wharf:plugin in a version that this host serves; `wharf inspect` shows its world",
+    /// The component imports something that this host does not offer.
+    ImportUnknown => "build it for a world of wharf:plugin; `wharf inspect` lists its imports",
+    /// The component imports or asks for something that the Plugin document does not grant.
+    GrantMissing => "add the grants that the message names to the Plugin document, if the plugin should have them",
+    /// The component could not be compiled.
+    CompileFailed => "report the component to its author; other plugins are not affected",
+    /// The component's `describe` failed or answered something unusable.
+    DescribeFailed => "run `wharf inspect` on the component to see what it says",
+    /// The component refused its configuration.
+    ConfigInvalid => "correct spec.config as the message says",
+    /// No instance of the component could be made.
+    InstantiateFailed => "check the memory limit against what `wharf inspect` shows",
+    /// The guest trapped.
+    Trap => "look at the guest's log lines before it; it is a bug of the plugin",
+    /// The guest's stack overflowed.
+    StackOverflow => "look for unbounded recursion in the plugin",
+    /// The call took longer than limits.deadline.
+    DeadlineExceeded => "make the handler faster, split the work with requeue-after, or raise limits.deadline",
+    /// The call used more processor time than limits.cpu.
+    CpuExceeded => "look for an endless loop in the plugin, or raise limits.cpu",
+    /// The guest needed more memory than limits.memory.
+    MemoryExceeded => "look for unbounded growth in the plugin, or raise limits.memory",
+    /// The guest handed more data to the host in one call than is allowed, or too many handles.
+    HostCallLimit => "hand over less at once",
+    /// An error inside the host during a call.
+    HostError => "report it with the log lines around it",
+    /// The host ended the call because it is stopping.
+    Cancelled => "nothing: the key is worked on again",
+    /// The plugin failed with a reason that its description does not list.
+    Other => "see the message; list the reason in `describe` to count it by itself",
+    /// The kind does not exist on the server (yet).
+    KindNotFound => "install its CustomResourceDefinition; the plugin starts by itself as soon as it is there",
+    /// The API server refused for lack of rights.
+    Forbidden => "grant the rights by RBAC to the identity that the message names",
+    /// The API server cannot be reached or is not able to answer.
+    ServerUnavailable => "check the connection and the server; wharf keeps trying",
+    /// The watch was too old to go on; everything is listed again.
+    WatchExpired => "nothing: no change is lost",
+    /// The server sent something that is no Kubernetes object.
+    Undecodable => "look at the object in the message; the informer lists again until it can be read",
+    /// The host could not read a folder, file or setting of its own.
+    HostConfigInvalid => "correct the setting that the message names; `wharf run --print-config` shows where each comes from",
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
