@@ -4,10 +4,12 @@
 //! wasmtime. What a rule decides is written and tested here; who asks it, and when, is
 //! the business of the other crates.
 
+pub mod diff;
 pub mod event;
 pub mod grant;
 pub mod key;
 pub mod kind;
+pub mod ledger;
 pub mod object;
 pub mod outcome;
 pub mod plugin;
@@ -16,10 +18,12 @@ pub mod quantity;
 pub mod reason;
 pub mod selector;
 
+pub use diff::{EventSet, Rules, State};
 pub use event::{Cause, Delivery, Event, Removal};
 pub use grant::{ClusterGrant, Grants, Verb};
 pub use key::{ObjectKey, TargetKey};
 pub use kind::{Gvk, ResourceKind};
+pub use ledger::Ledger;
 pub use object::{Object, ObjectError};
 pub use outcome::{Failure, Fault, Outcome, Strike};
 pub use pointer::Pointer;

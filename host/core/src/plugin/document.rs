@@ -1,10 +1,13 @@
-//! The Plugin document, read: what an operator wrote about one plugin. Owns the resolved
-//! types; reading them from JSON and naming every mistake is `plugin/read.rs`.
+//! The types of the Plugin document and of what comes out of it. Owns no reading: a value
+//! of these types is known to be whole and within its ranges.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::fields::{Problem, excerpt};
+use super::limits::AskedLimits;
+use super::names::{LABEL_HINT, is_label};
+use crate::Reason;
 use crate::event::Event;
 use crate::grant::{Grants, Namespaces};
 use crate::kind::Gvk;
@@ -17,6 +20,16 @@ pub struct PluginName {
     pub namespace: Arc<str>,
     /// Unique within the namespace.
     pub name: Arc<str>,
+}
+
+impl PluginName {
+    /// The namespace of a plugin that names none.
+    pub const DEFAULT_NAMESPACE: &'static str = "default";
+
+    /// A name if both parts are DNS-1123 labels.
+    pub fn new(namespace: &str, name: &str) -> Option<Self> {
+        (is_label(namespace) && is_label(name)).then(|| Self { namespace: namespace.into(), name: name.into() })
+    }
 }
 
 impl fmt::Display for PluginName {
@@ -35,22 +48,49 @@ pub struct PluginDocument {
     /// `spec.serviceAccountName`: who reads and writes; `None`: the host itself.
     pub service_account: Option<Arc<str>>,
     /// `spec.subscribe`: `None` takes all that the component asks for, in the plugin's
-    /// own namespace.
+    /// own namespace. Never empty.
     pub subscribe: Option<Vec<SubscribeEntry>>,
     /// `spec.grants`.
     pub grants: Grants,
-    /// `spec.limits`, with defaults filled in.
-    pub limits: Limits,
+    /// `spec.limits`: only what the document gives.
+    pub limits: AskedLimits,
     /// `spec.rollout.replay`.
     pub replay: Replay,
     /// `spec.config` as compact JSON text; `{}` if absent.
     pub config: Arc<str>,
 }
 
+impl PluginDocument {
+    /// The document that stands for a bare `.wasm` file, in the namespace `default`: no
+    /// grants, everything that the component asks for in that namespace, the host's
+    /// identity.
+    ///
+    /// # Errors
+    /// When the name cannot be a plugin's.
+    pub fn bare(name: &str, file: &str) -> Result<Self, Problem> {
+        let name = PluginName::new(PluginName::DEFAULT_NAMESPACE, name).ok_or_else(|| Problem {
+            pointer: String::new(),
+            reason: Reason::DocumentInvalid,
+            message: format!("{} is no name for a plugin", excerpt(name)),
+            hint: format!("rename the file, or write a document for it: {LABEL_HINT}"),
+        })?;
+        Ok(Self {
+            name,
+            component: ComponentRef::File(file.to_owned()),
+            service_account: None,
+            subscribe: None,
+            grants: Grants::default(),
+            limits: AskedLimits::default(),
+            replay: Replay::default(),
+            config: "{}".into(),
+        })
+    }
+}
+
 /// Where the component's bytes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentRef {
-    /// A file, relative to the folder of the document.
+    /// A file, relative to the folder of the document; never absolute, never with `..`.
     File(String),
 }
 
@@ -72,25 +112,6 @@ pub struct SubscribeEntry {
     pub events: Option<Vec<Event>>,
 }
 
-/// Ceilings of one plugin's calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes over all memories of an instance.
-    pub memory: u64,
-    /// Wall time of one call, host calls included.
-    pub deadline: Duration,
-    /// Processor time of one call.
-    pub cpu: Duration,
-    /// Calls at the same time.
-    pub concurrency: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { memory: 64 << 20, deadline: Duration::from_secs(10), cpu: Duration::from_millis(200), concurrency: 4 }
-    }
-}
-
 /// What is delivered again when a new revision goes into service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replay {
@@ -101,27 +122,6 @@ pub enum Replay {
     Failed,
     /// Nothing.
     None,
-}
-
-/// What a component says of itself (`setup.describe`).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Description {
-    /// Its own name, for people.
-    pub name: String,
-    /// Its own version, for people.
-    pub version: String,
-    /// Failure reasons that count by themselves in metrics; at most 16.
-    pub reasons: Vec<Arc<str>>,
-    /// What it asks for.
-    pub subscribe: Vec<SubscribeEntry>,
-    /// Limits that it would like; a document's own win. `None`: no wish.
-    pub memory: Option<u64>,
-    /// As above.
-    pub deadline: Option<Duration>,
-    /// As above.
-    pub cpu: Option<Duration>,
-    /// As above.
-    pub concurrency: Option<u32>,
 }
 
 /// What is asked for and granted: one kind that a plugin is told about.
@@ -137,19 +137,7 @@ pub struct Subscription {
     pub label_selector: Selector,
     /// Fields that must match, likewise.
     pub field_selector: Selector,
-    /// Which calls are made; empty: none, the kind is only cached.
+    /// Which calls are made, in the order of an object's life; empty: none, the kind is
+    /// only cached.
     pub events: Vec<Event>,
-}
-
-/// One mistake in a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// RFC 6901 pointer of the field.
-    pub pointer: String,
-    /// `DocumentInvalid`, or `NotSupported` for what is not built yet.
-    pub reason: crate::Reason,
-    /// What is wrong.
-    pub message: String,
-    /// What to do; may be empty.
-    pub hint: String,
 }

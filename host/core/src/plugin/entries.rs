@@ -1,0 +1,175 @@
+//! Entries of `subscribe`, which documents and descriptions share. Owns their fields and
+//! what holds between them; never decides what is granted (that is `resolve`).
+
+use std::sync::Arc;
+
+use super::document::SubscribeEntry;
+use super::fields::{Node, Object, Problems, Refused, excerpt};
+use super::names::{LABEL_HINT, is_api_version, is_camel_case, is_label};
+use crate::Reason;
+use crate::event::Event;
+use crate::grant::Namespaces;
+use crate::kind::Gvk;
+use crate::selector::Selector;
+
+/// Who wrote an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// The operator: may say where, need not repeat the kind.
+    Document,
+    /// The component: must name the kind, never says where.
+    Component,
+}
+
+/// More subscriptions than these are refused.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 32;
+const MAX_NAMESPACES: usize = 256;
+
+const DOCUMENT_FIELDS: [&str; 7] = ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events"];
+const COMPONENT_FIELDS: [&str; 6] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events"];
+const REFUSED: [Refused; 9] = [
+    Refused { field: "namespaces", hint: "remove it: only the Plugin document says where" },
+    Refused { field: "onlyIfChanged", hint: "remove it and compare in the handler: event.changed costs little" },
+    Refused { field: "map", hint: "remove it: an object is only delivered for itself" },
+    Refused { field: "mapping", hint: "remove it: an object is only delivered for itself" },
+    Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
+    Refused { field: "resync", hint: "remove it and return requeue-after from the handler" },
+    Refused { field: "fields", hint: "remove it: the handler may look at every field" },
+    Refused { field: "projection", hint: "remove it: the handler may look at every field" },
+    Refused { field: "filter", hint: "remove it: filter by labelSelector, or in the handler" },
+];
+const EVENTS: [(&str, Event); 3] =
+    [(Event::Add.as_str(), Event::Add), (Event::Update.as_str(), Event::Update), (Event::Delete.as_str(), Event::Delete)];
+
+/// Reads a list of entries. What is wrong is noted; the entries that could be read come
+/// back, so that more can be checked against them.
+pub(super) fn read(node: &Node<'_>, author: Author, problems: &mut Problems) -> Vec<SubscribeEntry> {
+    let items = node.list(MAX_SUBSCRIPTIONS, problems).unwrap_or_default();
+    let read: Vec<_> = items.iter().filter_map(|item| Some((item, entry(item, author, problems)?))).collect();
+    for (i, (item, entry)) in read.iter().enumerate() {
+        for (_, earlier) in read.iter().take(i) {
+            if earlier.name == entry.name {
+                problems.invalid(
+                    &format!("{}/name", item.at()),
+                    format!("a second subscription has the name {}", entry.name),
+                    "rename or remove one",
+                );
+            } else if let (Some(a), Some(b)) = (&earlier.kind, &entry.kind)
+                && (&a.group, &a.kind) == (&b.group, &b.kind)
+            {
+                let message = format!("{} is subscribed by {} and by {}", b.kind, earlier.name, entry.name);
+                let hint = "merge them into one subscription with a selector that covers both";
+                problems.add(Reason::NotSupported, &format!("{}/kind", item.at()), message, hint);
+            }
+        }
+    }
+    read.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// `apiVersion` and `kind` of an object; `None` if one of them is absent or wrong.
+pub(super) fn kind(object: &Object<'_>, problems: &mut Problems) -> Option<Gvk> {
+    let version = object
+        .required("apiVersion", problems)
+        .and_then(|n| n.checked(is_api_version, "apiVersion", "write it as in an object, for example v1 or apps/v1", problems));
+    let kind = object
+        .required("kind", problems)
+        .and_then(|n| n.checked(|t| is_camel_case(t, 63), "kind", "write it as in an object, for example ConfigMap", problems));
+    Some(Gvk::from_api_version(version?, kind?))
+}
+
+/// A list of namespaces, or `["*"]`.
+pub(super) fn namespaces(node: &Node<'_>, problems: &mut Problems) -> Option<Namespaces> {
+    let items = node.list(MAX_NAMESPACES, problems)?;
+    if items.is_empty() {
+        problems.invalid(
+            node.at(),
+            "namespaces is empty, which covers nothing",
+            "name some, write [\"*\"] for all, or leave it out for the plugin's own",
+        );
+        return None;
+    }
+    let rule = |text: &str| text == "*" || is_label(text);
+    let names: Vec<&str> = items.iter().filter_map(|n| n.checked(rule, "namespace", LABEL_HINT, problems)).collect();
+    if names.len() < items.len() {
+        return None;
+    }
+    let has_all = names.contains(&"*");
+    if has_all && names.len() > 1 {
+        problems.invalid(node.at(), "\"*\" stands beside others", "write [\"*\"] alone for all namespaces, or only names");
+        return None;
+    }
+    unique(&items, &names, problems);
+    Some(if has_all { Namespaces::All } else { Namespaces::Some(names.into_iter().map(Arc::from).collect()) })
+}
+
+/// Notes items that are there twice.
+pub(super) fn unique(items: &[Node<'_>], values: &[&str], problems: &mut Problems) {
+    for (i, (item, value)) in items.iter().zip(values).enumerate() {
+        if values.iter().take(i).any(|earlier| earlier == value) {
+            problems.invalid(item.at(), format!("{} is there twice", excerpt(value)), "remove one");
+        }
+    }
+}
+
+fn entry(node: &Node<'_>, author: Author, problems: &mut Problems) -> Option<SubscribeEntry> {
+    let known = match author {
+        Author::Document => DOCUMENT_FIELDS.as_slice(),
+        Author::Component => COMPONENT_FIELDS.as_slice(),
+    };
+    let object = node.object(known, &REFUSED, problems)?;
+    let name = object.required("name", problems).and_then(|n| n.checked(is_label, "name", LABEL_HINT, problems));
+    // A document gives both or neither; a description always both.
+    let names_kind = author == Author::Component || object.get("apiVersion").is_some() || object.get("kind").is_some();
+    let kind = if names_kind { kind(&object, problems).map(Some) } else { Some(None) };
+    let namespaces = match author {
+        Author::Document => object.get("namespaces").and_then(|n| namespaces(&n, problems)),
+        Author::Component => None,
+    };
+    let label_selector = object.get("labelSelector").and_then(|n| selector(&n, problems)).unwrap_or_default();
+    let field_selector = object.get("fieldSelector").and_then(|n| field_selector(&n, problems)).unwrap_or_default();
+    let events = object.get("events").and_then(|n| events(&n, problems));
+    Some(SubscribeEntry { name: name?.into(), kind: kind?, namespaces, label_selector, field_selector, events })
+}
+
+fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {
+    if node.value().is_object() {
+        problems.invalid(node.at(), "expected text, found fields with values", "write it as for kubectl, for example app=web,tier!=test");
+        return None;
+    }
+    let text = node.text(problems)?;
+    match Selector::parse(text) {
+        Ok(selector) => Some(selector),
+        Err(error) => {
+            let hint = "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key, separated by commas";
+            problems.invalid(node.at(), format!("{} is no requirement of a selector", excerpt(&error.part)), hint);
+            None
+        }
+    }
+}
+
+fn field_selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {
+    let selector = selector(node, problems)?;
+    let hint = "only metadata.name and metadata.namespace, with = or !=";
+    let unknown = selector.keys().find(|key| !matches!(*key, "metadata.name" | "metadata.namespace"));
+    if let Some(key) = unknown {
+        problems.invalid(node.at(), format!("{} cannot be selected by", excerpt(key)), hint);
+        return None;
+    }
+    // The API server's own rule: equality only.
+    let text = node.text(problems)?;
+    if !selector.is_empty() && !text.split(',').all(|part| part.contains('=') && !part.contains('(')) {
+        problems.invalid(node.at(), format!("{} is no field selector", excerpt(text)), hint);
+        return None;
+    }
+    Some(selector)
+}
+
+fn events(node: &Node<'_>, problems: &mut Problems) -> Option<Vec<Event>> {
+    let items = node.list(EVENTS.len() * 2, problems)?;
+    let events: Vec<Event> = items.iter().filter_map(|n| n.choice(&EVENTS, problems)).collect();
+    if events.len() < items.len() {
+        return None;
+    }
+    unique(&items, &events.iter().map(|e| e.as_str()).collect::<Vec<_>>(), problems);
+    Some(events)
+}

@@ -1,0 +1,72 @@
+//! What Kubernetes accepts as names. Owns the rules as plain predicates; what to tell the
+//! user about a wrong one is the reader's.
+
+/// What a DNS-1123 label is, for people.
+pub(super) const LABEL_HINT: &str = "lower case letters, digits and '-', at most 63, beginning and ending with a letter or digit";
+
+/// A DNS-1123 label: lower case letters, digits and `-`, at most 63 bytes.
+pub(super) fn is_label(text: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    text.len() <= 63
+        && edge(text.chars().next())
+        && edge(text.chars().next_back())
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+/// A DNS-1123 subdomain: labels joined by dots, at most 253 bytes.
+pub(super) fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_label)
+}
+
+/// `version` or `group/version`.
+pub(super) fn is_api_version(text: &str) -> bool {
+    match text.split_once('/') {
+        Some((group, version)) => is_subdomain(group) && is_label(version),
+        None => is_label(text),
+    }
+}
+
+/// An upper case letter, then letters and digits, at most `max` bytes.
+pub(super) fn is_camel_case(text: &str, max: usize) -> bool {
+    text.len() <= max && text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_subdomains() {
+        for (text, label, subdomain) in [
+            ("a", true, true),
+            ("team-a", true, true),
+            ("0", true, true),
+            ("a.b", false, true),
+            ("", false, false),
+            ("-a", false, false),
+            ("a-", false, false),
+            ("a..b", false, false),
+            ("A", false, false),
+            ("a_b", false, false),
+            ("é", false, false),
+        ] {
+            assert_eq!((is_label(text), is_subdomain(text)), (label, subdomain), "{text}");
+        }
+        assert!(is_label(&"a".repeat(63)) && !is_label(&"a".repeat(64)));
+        assert!(!is_subdomain(&["a"; 127].join(".").repeat(2)));
+    }
+
+    #[test]
+    fn versions_and_kinds() {
+        for (text, want) in
+            [("v1", true), ("apps/v1", true), ("g.io/v1beta1", true), ("", false), ("/v1", false), ("a/", false), ("a/b/c", false)]
+        {
+            assert_eq!(is_api_version(text), want, "{text}");
+        }
+        for (text, want) in
+            [("ConfigMap", true), ("X", true), ("configMap", false), ("Config-Map", false), ("", false), ("ConfigMaps", false)]
+        {
+            assert_eq!(is_camel_case(text, 9), want, "{text}");
+        }
+    }
+}

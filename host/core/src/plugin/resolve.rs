@@ -1,0 +1,131 @@
+//! Asked and granted, put together: what a plugin is told about, and its ceilings. Owns
+//! the rule that neither side gets more than the other allows; never asks the cluster what
+//! a ServiceAccount may see (that comes on top).
+
+use std::sync::Arc;
+
+use super::describe::Description;
+use super::document::{PluginDocument, SubscribeEntry, Subscription};
+use super::fields::{Problem, Problems};
+use super::limits::Limits;
+use super::similar::closest;
+use crate::Reason;
+use crate::event::Event;
+use crate::grant::Namespaces;
+use crate::kind::Gvk;
+
+/// The subscriptions and limits of a plugin: what its component asks for and its document
+/// grants. Limits are the document's, else the component's, else `defaults`.
+///
+/// # Errors
+/// All problems at once, with pointers into the document: names and kinds that do not
+/// agree, events that the component does not handle, and `GrantMissing` for the kinds that
+/// the document must name itself.
+pub fn resolve(
+    document: &PluginDocument,
+    description: &Description,
+    defaults: &Limits,
+) -> Result<(Vec<Subscription>, Limits), Vec<Problem>> {
+    let mut problems = Problems::new(Reason::DocumentInvalid);
+    let own = Namespaces::Some(vec![document.name.namespace.clone()]);
+    let subscriptions = match &document.subscribe {
+        None => description.subscribe.iter().filter_map(|asked| whole(asked, description, &own, &mut problems)).collect(),
+        Some(entries) => {
+            let at = |i| format!("/spec/subscribe/{i}");
+            entries.iter().enumerate().filter_map(|(i, entry)| narrowed(&at(i), entry, description, &own, &mut problems)).collect()
+        }
+    };
+    if problems.is_empty() { Ok((subscriptions, document.limits.or(description.limits).fill(defaults))) } else { Err(problems.into_list()) }
+}
+
+/// What the component asks for, untouched; the document has no `subscribe`.
+fn whole(asked: &SubscribeEntry, description: &Description, own: &Namespaces, problems: &mut Problems) -> Option<Subscription> {
+    let kind = asked.kind.as_ref()?;
+    if needs_naming(kind) {
+        let entries = description.subscribe.iter().map(|s| match &s.kind {
+            Some(kind) if needs_naming(kind) => named_entry(&s.name, kind),
+            _ => format!("{{name: {}}}", s.name),
+        });
+        let hint = format!("if the plugin should see them, add to spec: subscribe: [{}]", entries.collect::<Vec<_>>().join(", "));
+        problems.add(Reason::GrantMissing, "/spec/subscribe", unnamed(&asked.name, kind), hint);
+        return None;
+    }
+    Some(subscription(asked, kind, own.clone(), asked.events.as_deref()))
+}
+
+/// What the component asks for under the entry's name, cut to what the entry allows.
+fn narrowed(
+    at: &str,
+    entry: &SubscribeEntry,
+    description: &Description,
+    own: &Namespaces,
+    problems: &mut Problems,
+) -> Option<Subscription> {
+    let Some(asked) = description.subscribe.iter().find(|asked| asked.name == entry.name) else {
+        unknown_name(at, entry, description, problems);
+        return None;
+    };
+    let kind = asked.kind.as_ref()?;
+    match &entry.kind {
+        Some(named) if named != kind => {
+            let message = format!("the component asks for {kind} as {}, not for {named}", entry.name);
+            let hint = format!("write apiVersion: {}, kind: {}", kind.api_version(), kind.kind);
+            problems.invalid(&format!("{at}/kind"), message, hint);
+        }
+        None if needs_naming(kind) => {
+            let hint = format!("if the plugin should see them, write - {}", named_entry(&entry.name, kind));
+            problems.add(Reason::GrantMissing, at, unnamed(&entry.name, kind), hint);
+        }
+        _ => {}
+    }
+    let handled = asked.events.as_deref().unwrap_or(&Event::ALL);
+    let refused: Vec<_> = entry.events.iter().flatten().filter(|e| !handled.contains(e)).map(|e| e.as_str()).collect();
+    if !refused.is_empty() {
+        let message = format!("the component does not ask for {} in {}", refused.join(" and "), entry.name);
+        let all = handled.iter().map(|e| e.as_str()).collect::<Vec<_>>().join(", ");
+        problems.invalid(&format!("{at}/events"), message, format!("it asks for [{all}]"));
+    }
+    let mut merged = subscription(
+        asked,
+        kind,
+        entry.namespaces.clone().unwrap_or_else(|| own.clone()),
+        entry.events.as_deref().or(asked.events.as_deref()),
+    );
+    merged.label_selector = asked.label_selector.and(&entry.label_selector);
+    merged.field_selector = asked.field_selector.and(&entry.field_selector);
+    Some(merged)
+}
+
+fn subscription(asked: &SubscribeEntry, kind: &Gvk, namespaces: Namespaces, events: Option<&[Event]>) -> Subscription {
+    Subscription {
+        name: asked.name.clone(),
+        kind: Arc::new(kind.clone()),
+        namespaces,
+        label_selector: asked.label_selector.clone(),
+        field_selector: asked.field_selector.clone(),
+        events: Event::ALL.into_iter().filter(|e| events.is_none_or(|events| events.contains(e))).collect(),
+    }
+}
+
+fn unknown_name(at: &str, entry: &SubscribeEntry, description: &Description, problems: &mut Problems) {
+    let names: Vec<&str> = description.subscribe.iter().map(|s| s.name.as_ref()).collect();
+    let hint = match (names.is_empty(), closest(&entry.name, names.iter().copied())) {
+        (true, _) => "it asks for no subscription at all".to_owned(),
+        (false, Some(near)) => format!("did you mean {near}? It asks for: {}", names.join(", ")),
+        (false, None) => format!("it asks for: {}", names.join(", ")),
+    };
+    problems.invalid(&format!("{at}/name"), format!("the component has no subscription {}", entry.name), hint);
+}
+
+/// Kinds that a component gets only if the document names them: the bodies of Secrets.
+fn needs_naming(kind: &Gvk) -> bool {
+    kind.group.is_empty() && &*kind.kind == "Secret"
+}
+
+fn unnamed(name: &str, kind: &Gvk) -> String {
+    format!("the component asks for {kind} as {name}, and the document does not name the kind")
+}
+
+fn named_entry(name: &str, kind: &Gvk) -> String {
+    format!("{{name: {name}, apiVersion: {}, kind: {}}}", kind.api_version(), kind.kind)
+}

@@ -1,0 +1,111 @@
+//! The Plugin document.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{check_all, full, lines, with};
+use crate::grant::{ClusterGrant, Grants, Namespaces, Verb};
+use crate::plugin::*;
+use crate::{Event, Gvk, Selector};
+
+#[test]
+fn every_field() {
+    let document = read_document(&full()).unwrap();
+    let maps = Gvk::new("", "v1", "ConfigMap");
+    let entry = |name: &str| SubscribeEntry {
+        name: name.into(),
+        kind: None,
+        namespaces: None,
+        label_selector: Selector::default(),
+        field_selector: Selector::default(),
+        events: None,
+    };
+    let want = PluginDocument {
+        name: PluginName { namespace: "team-a".into(), name: "label-guard".into() },
+        component: ComponentRef::File("label-guard.wasm".into()),
+        service_account: Some("label.guard".into()),
+        subscribe: Some(vec![
+            SubscribeEntry {
+                kind: Some(maps.clone()),
+                namespaces: Some(Namespaces::Some(vec!["team-a".into(), "team-b".into()])),
+                label_selector: Selector::parse("team").unwrap(),
+                field_selector: Selector::parse("metadata.name!=x").unwrap(),
+                events: Some(vec![Event::Delete, Event::Add]),
+                ..entry("main")
+            },
+            entry("other"),
+        ]),
+        grants: Grants {
+            cluster: vec![
+                ClusterGrant { kind: maps, verbs: vec![Verb::Get, Verb::Apply], namespaces: Namespaces::All },
+                ClusterGrant {
+                    kind: Gvk::new("events.k8s.io", "v1", "Event"),
+                    verbs: vec![Verb::Create],
+                    namespaces: Namespaces::Some(vec!["team-a".into()]),
+                },
+            ],
+        },
+        limits: AskedLimits {
+            memory: Some(32 << 20),
+            deadline: Some(Duration::from_secs(2)),
+            cpu: Some(Duration::from_millis(100)),
+            concurrency: Some(2),
+        },
+        replay: Replay::Failed,
+        config: r#"{"n":[1,null],"requiredLabel":"owner"}"#.into(),
+    };
+    assert_eq!(document, want);
+}
+
+#[test]
+fn the_smallest_is_the_bare_one() {
+    let small = json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "a"}, "spec": {"component": {"file": "a.wasm"}}});
+    let bare = PluginDocument::bare("a", "a.wasm").unwrap();
+    let problem = PluginDocument::bare("a_b", "a_b.wasm").unwrap_err();
+    assert_eq!(problem.to_string(), "a_b is no name for a plugin [DocumentInvalid]");
+    assert_eq!(read_document(&small).unwrap(), bare);
+    assert_eq!(bare.limits.fill(&Limits::default()), Limits::default());
+}
+
+#[test]
+fn accepted_variants() {
+    for (pointer, value) in [
+        ("/spec/subscribe/0/events", json!([])),
+        ("/spec/subscribe/0/namespaces", json!(["*"])),
+        ("/spec/subscribe/0/labelSelector", json!("")),
+        ("/spec/subscribe/0/fieldSelector", json!("metadata.name=a,metadata.namespace!=b")),
+        ("/spec/grants", json!([])),
+        ("/spec/limits", json!({})),
+        ("/spec/limits/memory", json!(1_048_576)),
+        ("/spec/limits/memory", json!("256Mi")),
+        ("/spec/limits/deadline", json!("60s")),
+        ("/spec/limits/concurrency", json!(64)),
+        ("/spec/rollout", json!({})),
+        ("/spec/config", json!({})),
+        ("/spec/component/file", json!("./build/a..wasm")),
+        ("/metadata/namespace", Value::Null),
+    ] {
+        let read = read_document(&with(full(), pointer, value.clone()));
+        assert!(read.is_ok(), "{pointer} = {value}: {:?}", read.map_err(|p| lines(&p)));
+    }
+}
+
+#[test]
+fn wrong_values() {
+    check_all(full, read_document, include_str!("read.txt"));
+}
+
+#[test]
+fn a_field_without_a_value_is_not_absent() {
+    let mut document = full();
+    *document.pointer_mut("/spec/subscribe/0/namespaces").unwrap() = Value::Null;
+    *document.pointer_mut("/spec/limits").unwrap() = Value::Null;
+    assert_eq!(
+        lines(&read_document(&document).unwrap_err()),
+        [
+            "/spec/subscribe/0/namespaces: expected a list, found nothing [DocumentInvalid] (give it a value, or remove the field)",
+            "/spec/limits: expected fields with values, found nothing [DocumentInvalid] (give it a value, or remove the field)",
+        ]
+    );
+}

@@ -1,0 +1,255 @@
+//! One plugin: its subscription, ledger, queue and running calls, as a host would keep
+//! them. Timers are one per key and keep the earlier time, as a delaying queue does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fmt;
+
+use wharf_core::event::Removal;
+use wharf_core::ledger::{Call, Finished, Mark, Next, Policy, Start, Time, Token};
+use wharf_core::outcome::{Fault, Strike};
+use wharf_core::{Event, EventSet, Reason, Rules};
+
+use crate::broken::{Around, Broken, Guarded};
+use crate::history::End;
+use crate::object::{Key, Obj};
+use crate::witness::{AFTER, Credit, REQUEUE, Verdict, Witness};
+
+pub(crate) const PARK: u64 = 40;
+const STRIKES: u32 = 3;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Sub {
+    pub(crate) labels: &'static str,
+    pub(crate) events: EventSet,
+}
+
+impl Sub {
+    pub(crate) fn matches(&self, o: &Obj) -> bool {
+        self.labels.contains(o.label)
+    }
+}
+
+/// A call that runs, as the guest sees it.
+pub(crate) struct Running {
+    pub(crate) key: Key,
+    pub(crate) event: Event,
+    /// The object that it is about.
+    pub(crate) uid: u64,
+    pub(crate) current: Obj,
+    pub(crate) previous: Option<Obj>,
+    pub(crate) removal: Removal,
+    pub(crate) final_known: bool,
+    pub(crate) attempt: u32,
+    /// No mark led to it.
+    pub(crate) unmarked: bool,
+    pub(crate) revision: u64,
+}
+
+impl Running {
+    fn new(key: Key, uid: u64, call: Call<Obj>, revision: u64) -> (Self, Token) {
+        let Call { event, current, previous, removal, final_state_unknown, attempt, taken, token, .. } = call;
+        let (final_known, unmarked) = (!final_state_unknown, taken.is_empty());
+        (Self { key, event, uid, current, previous, removal, final_known, attempt, unmarked, revision }, token)
+    }
+}
+
+impl fmt::Display for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({}, ", self.event.as_str(), self.current)?;
+        match (self.event, &self.previous) {
+            (Event::Delete, _) if self.final_known => write!(f, "{}", self.removal.as_str())?,
+            (Event::Delete, _) => write!(f, "{}, final state unknown", self.removal.as_str())?,
+            (_, Some(previous)) => write!(f, "previous rv {}", previous.version)?,
+            (_, None) => f.write_str("no previous")?,
+        }
+        write!(f, ", attempt {})", self.attempt)
+    }
+}
+
+pub(crate) struct Plugin {
+    pub(crate) sub: Sub,
+    pub(crate) revision: u64,
+    pub(crate) old_revision: Option<u64>,
+    pub(crate) withdrawn: u64,
+    pub(crate) revoked: bool,
+    pub(crate) ledger: Guarded,
+    pub(crate) witness: Witness,
+    pub(crate) running: Vec<(Running, Token)>,
+    queue: VecDeque<Key>,
+    dirty: HashSet<Key>,
+    timers: BTreeMap<Key, u64>,
+    /// Uids as numbers: the ledger may be blind for them.
+    uids: HashMap<Key, u64>,
+}
+
+impl Plugin {
+    pub(crate) fn new(sub: Sub, broken: Option<Broken>) -> Self {
+        Self {
+            sub,
+            revision: 1,
+            old_revision: None,
+            withdrawn: 0,
+            revoked: false,
+            ledger: Guarded::new(broken),
+            witness: Witness::default(),
+            running: Vec::new(),
+            queue: VecDeque::new(),
+            dirty: HashSet::new(),
+            timers: BTreeMap::new(),
+            uids: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn idle(&self) -> bool {
+        self.queue.is_empty() && self.running.is_empty()
+    }
+
+    pub(crate) fn enqueue(&mut self, key: Key) {
+        if self.busy(key) {
+            self.dirty.insert(key);
+        } else if !self.queue.contains(&key) {
+            self.queue.push_back(key);
+        }
+    }
+
+    pub(crate) fn everything(&mut self, store: &HashMap<Key, Obj>) {
+        let keys: BTreeSet<Key> = self.ledger.real().keys().chain(store.keys()).copied().collect();
+        keys.into_iter().for_each(|key| self.enqueue(key));
+    }
+
+    /// The store changed.
+    pub(crate) fn observe(&mut self, key: Key, old: Option<&Obj>, new: Option<&Obj>, last: Option<&Obj>, known: bool) {
+        let around = self.around(key);
+        self.ledger.observe(key, old, new, last, known, around);
+        self.enqueue(key);
+    }
+
+    pub(crate) fn mark(&mut self, key: Key, mark: Mark, why: Credit) {
+        let around = self.around(key);
+        if self.ledger.mark(key, mark, around) {
+            self.witness.credit(key, why);
+        }
+        self.enqueue(key);
+    }
+
+    /// The uid that the plugin was last called for, or that was filtered.
+    pub(crate) fn uid(&self, key: Key) -> Option<u64> {
+        self.ledger.real().entry(&key).and(self.uids.get(key).copied())
+    }
+
+    /// A worker takes a key. Says what came of it.
+    pub(crate) fn start(
+        &mut self,
+        store: &HashMap<Key, Obj>,
+        tombstones: &HashMap<u64, (Obj, bool)>,
+        time: u64,
+    ) -> Result<Option<String>, String> {
+        let Some(key) = self.queue.pop_front_if(|_| !self.revoked) else { return Ok(None) };
+        let now = store.get(key);
+        let uid = self.uid(key);
+        let rules = Rules { matches: &|o: &Obj| self.sub.matches(o), events: self.sub.events };
+        let filtered = match self.ledger.start(key, now, &rules, Time::from_secs(time), self.revision) {
+            Start::Call(call) => {
+                let filtered = call.filtered;
+                let uid = if call.event == Event::Delete { uid } else { Some(call.current.uid) };
+                let uid = uid.ok_or_else(|| format!("{} for {key} that the plugin does not know", call.event.as_str()))?;
+                self.uids.insert(key, uid);
+                if filtered {
+                    self.filtered(key, now, call.attempt > 1)?;
+                }
+                let (running, token) = Running::new(key, uid, call, self.revision);
+                self.witness.called(&self.sub, &running, now, time, tombstones.get(&uid))?;
+                let said = format!("r{}: {running} starts", self.revision);
+                self.running.push((running, token));
+                return Ok(Some(said));
+            }
+            Start::Nothing { next_due, filtered } => {
+                if next_due.is_some_and(|due| due <= Time::from_secs(time)) {
+                    return Err(format!("{key} is due since {next_due:?} and not called"));
+                }
+                self.arm(key, next_due);
+                filtered
+            }
+            Start::Again => {
+                uid.into_iter().for_each(|uid| self.witness.dropped(key, uid));
+                self.enqueue(key);
+                false
+            }
+            Start::Held { until } => {
+                self.arm(key, Some(until));
+                false
+            }
+        };
+        if !filtered {
+            return Ok(None);
+        }
+        self.uids.extend(now.map(|now| (key, now.uid)));
+        let failed = self.ledger.real().entry(&key).is_some_and(|entry| entry.attempts > 0);
+        self.filtered(key, now, failed)?;
+        Ok(Some(format!("{key} dropped by a filter")))
+    }
+
+    fn filtered(&mut self, key: Key, now: Option<&Obj>, failed: bool) -> Verdict {
+        let now = now.ok_or_else(|| format!("{key}: filtered although nothing is there"))?;
+        self.witness.filtered(&self.sub, now, failed)
+    }
+
+    /// A call ends. Says what came of it.
+    pub(crate) fn finish(&mut self, n: usize, end: End, time: u64) -> String {
+        let (call, token) = self.running.remove(n % self.running.len());
+        let key = call.key;
+        if self.dirty.remove(key) {
+            self.enqueue(key);
+        }
+        let attempts = self.ledger.real().entry(&key).map_or(0, |entry| entry.attempts);
+        let backoff = Time::from_secs(2_u64.pow(attempts.min(4)));
+        let policy = Policy { strikes: STRIKES, park: Time::from_secs(PARK) };
+        let next = self.ledger.finish(&call, token, finished(end), Time::from_secs(time), &policy, backoff);
+        let Next { due, again, fenced, .. } = next;
+        if again {
+            self.enqueue(key);
+        }
+        self.arm(key, due);
+        if !fenced {
+            self.witness.ended(&call, end, time);
+        }
+        format!("r{}: {}({key}) ends: {end:?}{}", call.revision, call.event.as_str(), if fenced { ", thrown away" } else { "" })
+    }
+
+    pub(crate) fn tick(&mut self, time: u64) {
+        let due: Vec<Key> = self.timers.iter().filter(|(_, due)| **due <= time).map(|(key, _)| *key).collect();
+        for key in due {
+            self.timers.remove(key);
+            self.enqueue(key);
+        }
+    }
+
+    fn arm(&mut self, key: Key, due: Option<Time>) {
+        if let Some(due) = due {
+            let timer = self.timers.entry(key).or_insert(due.as_secs());
+            *timer = due.as_secs().min(*timer);
+        }
+    }
+
+    fn busy(&self, key: Key) -> bool {
+        self.running.iter().any(|(call, _)| call.key == key)
+    }
+
+    fn around(&self, key: Key) -> Around {
+        Around { busy: self.busy(key), asleep: self.revoked }
+    }
+}
+
+fn finished(end: End) -> Finished {
+    let fault = |after: Option<u64>| Fault { reason: "Busy".into(), message: String::new(), retry_after: after.map(Time::from_secs) };
+    match end {
+        End::Done => Finished::Done,
+        End::Requeue => Finished::RequeueAfter(Time::from_secs(REQUEUE)),
+        End::Retry => Finished::Retry(fault(None)),
+        End::RetryAfter => Finished::Retry(fault(Some(AFTER))),
+        End::Permanent => Finished::Permanent(fault(None)),
+        End::Trap => Finished::Strike(Strike { reason: Reason::Trap, message: String::new() }),
+        End::Waiting => Finished::Waiting { reason: Reason::ServerUnavailable, message: String::new() },
+        End::Cancelled => Finished::Cancelled,
+    }
+}

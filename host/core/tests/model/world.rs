@@ -1,0 +1,291 @@
+//! The cluster, the store that follows it, and the plugins beside it; plays one history.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use wharf_core::ledger::Mark;
+use wharf_core::{Event, EventSet};
+
+use crate::broken::Broken;
+use crate::history::{End, Op};
+use crate::object::{Key, Obj};
+use crate::plugin::{PARK, Plugin, Sub};
+use crate::rng::Rng;
+use crate::witness::{Credit, Verdict};
+
+pub(crate) struct World {
+    plugins: Vec<Plugin>,
+    truth: HashMap<Key, Obj>,
+    store: HashMap<Key, Obj>,
+    /// What the watch has not handed over yet; true: the object went.
+    pending: VecDeque<(bool, Obj)>,
+    cut: bool,
+    /// What the store last knew of a uid that is gone, and whether it is the final state.
+    tombstones: HashMap<u64, (Obj, bool)>,
+    time: u64,
+    version: u64,
+    blind: bool,
+    trace: Vec<String>,
+}
+
+/// Plays a history to its end. The trace, and the broken promise if there is one.
+pub(crate) fn play(seed: u64, ops: &[Op], broken: Option<Broken>) -> (Vec<String>, Verdict) {
+    let mut world = World::new(seed, broken);
+    let verdict = world.play(ops);
+    (world.trace, verdict)
+}
+
+impl World {
+    fn new(seed: u64, broken: Option<Broken>) -> Self {
+        let mut rng = Rng::new(seed);
+        let plugins: Vec<Plugin> = (0..2).map(|_| Plugin::new(subscription(&mut rng), broken)).collect();
+        let trace = plugins.iter().enumerate().map(|(n, p)| format!("plugin {n}: {:?}", p.sub)).collect();
+        Self {
+            plugins,
+            truth: HashMap::new(),
+            store: HashMap::new(),
+            pending: VecDeque::new(),
+            cut: false,
+            tombstones: HashMap::new(),
+            time: 0,
+            version: 0,
+            blind: broken == Some(Broken::Uid),
+            trace,
+        }
+    }
+
+    fn play(&mut self, ops: &[Op]) -> Verdict {
+        for op in ops {
+            self.trace.push(op.to_string());
+            self.step(*op)?;
+        }
+        self.settle()?;
+        let keys: BTreeSet<Key> = self.truth.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.write(key, None));
+        self.settle()?;
+        match self.plugins.iter().position(|p| !p.ledger.real().is_empty()) {
+            Some(n) => Err(format!("plugin {n} leaks {:?}", self.plugins[n].ledger.real().keys().collect::<Vec<_>>())),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&mut self, op: Op) -> Verdict {
+        match op {
+            Op::Create(..) | Op::Spec(..) | Op::Status(..) | Op::Label(..) | Op::Remove(_) | Op::Write(..) => self.change(op),
+            Op::Deliver => self.deliver(),
+            Op::Cut => {
+                self.cut = true;
+                self.pending.clear();
+            }
+            Op::Relist => self.relist(),
+            Op::Start(p) => return self.start(p),
+            Op::Finish(p, n, end) if !self.plugins[p].running.is_empty() => self.finish(p, n, end),
+            Op::Tick(seconds) => self.tick(seconds),
+            _ => self.operate(op),
+        }
+        Ok(())
+    }
+
+    /// Somebody changes the cluster.
+    fn change(&mut self, op: Op) {
+        let of = |key: Key| self.truth.get(key);
+        let (key, new) = match op {
+            Op::Create(key, label, spec) if !self.truth.contains_key(key) => (key, Some((0, label, spec, 0))),
+            Op::Spec(key, spec) => (key, of(key).map(|o| (o.uid, o.label, spec, o.status))),
+            Op::Status(key, status) => (key, of(key).map(|o| (o.uid, o.label, o.spec, status))),
+            Op::Label(key, label) => (key, of(key).map(|o| (o.uid, label, o.spec, o.status))),
+            Op::Write(p, n, status) => {
+                let running = &self.plugins[p].running;
+                let Some((call, _)) = running.get(n % running.len().max(1)) else { return };
+                let own = of(call.key).filter(|o| o.uid == call.uid);
+                (call.key, own.map(|o| (o.uid, o.label, o.spec, status)))
+            }
+            Op::Remove(key) => return self.write(key, None),
+            _ => return,
+        };
+        if new.is_some() {
+            self.write(key, new);
+        }
+    }
+
+    /// `new`: uid (0 for a new one), label, spec, status; `None` removes.
+    fn write(&mut self, key: Key, new: Option<(u64, char, u64, u64)>) {
+        let gone = new.is_none();
+        let Some((uid, label, spec, status)) = new.or_else(|| self.truth.get(key).map(|o| (o.uid, o.label, o.spec, o.status))) else {
+            return;
+        };
+        self.version += 1;
+        let uid = if uid == 0 { self.version } else { uid };
+        let object = Obj::new(key, uid, self.version, (label, spec, status), self.blind);
+        if gone {
+            self.truth.remove(key);
+        } else {
+            self.truth.insert(key, object.clone());
+        }
+        if !self.cut {
+            self.pending.push_back((gone, object));
+        }
+    }
+
+    fn deliver(&mut self) {
+        if let Some((gone, object)) = self.pending.pop_front() {
+            let new = (!gone).then(|| object.clone());
+            self.apply(object.key, new, gone.then_some(object), true);
+        }
+    }
+
+    fn relist(&mut self) {
+        self.cut = false;
+        self.pending.clear();
+        let keys: BTreeSet<Key> = self.store.keys().chain(self.truth.keys()).copied().collect();
+        for key in keys {
+            let new = self.truth.get(key).cloned();
+            if self.store.get(key) != new.as_ref() {
+                self.apply(key, new, None, false);
+            }
+        }
+    }
+
+    /// The store changes and announces it.
+    fn apply(&mut self, key: Key, new: Option<Obj>, last: Option<Obj>, known: bool) {
+        let old = self.store.remove(key);
+        self.store.extend(new.clone().map(|new| (key, new)));
+        if let Some(old) = old.as_ref().filter(|old| new.as_ref().is_none_or(|new| new.uid != old.uid)) {
+            self.tombstones.insert(old.uid, (last.clone().unwrap_or_else(|| old.clone()), known));
+        }
+        for p in &mut self.plugins {
+            p.observe(key, old.as_ref(), new.as_ref(), last.as_ref(), known);
+        }
+    }
+
+    fn start(&mut self, p: usize) -> Verdict {
+        let said = self.plugins[p].start(&self.store, &self.tombstones, self.time).map_err(|why| format!("plugin {p}: {why}"))?;
+        self.trace.extend(said.map(|said| format!("  t={:<3} plugin {p} {said}", self.time)));
+        Ok(())
+    }
+
+    fn finish(&mut self, p: usize, n: usize, end: End) {
+        let said = self.plugins[p].finish(n, end, self.time);
+        self.trace.push(format!("  t={:<3} plugin {p} {said}", self.time));
+    }
+
+    fn tick(&mut self, seconds: u64) {
+        self.time += seconds;
+        self.plugins.iter_mut().for_each(|p| p.tick(self.time));
+    }
+
+    /// Somebody changes a plugin.
+    fn operate(&mut self, op: Op) {
+        let (Op::Swap(n, _)
+        | Op::Rollback(n)
+        | Op::Subscribe(n, _)
+        | Op::Revoke(n)
+        | Op::Grant(n)
+        | Op::Resync(n)
+        | Op::Related(n, _)
+        | Op::Manual(n, _)) = op
+        else {
+            return;
+        };
+        let p = &mut self.plugins[n];
+        match op {
+            Op::Swap(_, policy) => {
+                p.old_revision = Some(p.revision);
+                p.revision = p.revision.max(p.withdrawn) + 1;
+                let keys = p.ledger.replay(policy);
+                reload(p, keys);
+            }
+            Op::Rollback(_) => {
+                if let Some(old) = p.old_revision.take() {
+                    p.withdrawn = std::mem::replace(&mut p.revision, old);
+                    let keys = p.ledger.rollback(p.withdrawn);
+                    p.witness.withdrawn(p.withdrawn);
+                    reload(p, keys);
+                }
+            }
+            Op::Subscribe(_, labels) => subscribe(p, labels, &self.store, &self.tombstones),
+            Op::Revoke(_) => p.revoked = true,
+            Op::Grant(_) => {
+                p.revoked = false;
+                p.everything(&self.store);
+            }
+            Op::Resync(_) => {
+                let keys: BTreeSet<Key> = p.ledger.real().keys().copied().collect();
+                keys.into_iter().for_each(|key| p.mark(key, Mark::Resync, Credit::Resync));
+            }
+            Op::Related(_, key) => p.mark(key, Mark::Related, Credit::Related),
+            Op::Manual(_, key) => p.mark(key, Mark::Manual, Credit::Manual),
+            _ => {}
+        }
+    }
+
+    /// Nothing fails any more, all queues drain, time goes on.
+    fn settle(&mut self) -> Verdict {
+        self.trace.push("- settle".into());
+        // Only who slept looks at everything: what else is owed must come by itself.
+        for p in self.plugins.iter_mut().filter(|p| p.revoked) {
+            p.revoked = false;
+            p.everything(&self.store);
+        }
+        while !self.pending.is_empty() {
+            self.deliver();
+        }
+        if self.cut {
+            self.relist();
+        }
+        for _ in 0..PARK + 3 {
+            self.drain()?;
+            self.tick(1);
+        }
+        let check = |(n, p): (usize, &Plugin)| p.witness.check(&p.sub, &self.truth).map_err(|why| format!("plugin {n}: {why}"));
+        self.plugins.iter().enumerate().try_for_each(check)
+    }
+
+    fn drain(&mut self) -> Verdict {
+        for _ in 0..999 {
+            if self.plugins.iter().all(Plugin::idle) {
+                return Ok(());
+            }
+            for p in 0..self.plugins.len() {
+                self.start(p)?;
+                if !self.plugins[p].running.is_empty() {
+                    self.finish(p, 0, End::Done);
+                }
+            }
+        }
+        Err("the queues never drain".into())
+    }
+}
+
+fn reload(p: &mut Plugin, keys: Vec<Key>) {
+    let keys: BTreeSet<Key> = keys.into_iter().collect();
+    for key in keys {
+        p.witness.credit(key, Credit::Reload);
+        p.enqueue(key);
+    }
+}
+
+fn subscribe(p: &mut Plugin, labels: &'static str, store: &HashMap<Key, Obj>, tombstones: &HashMap<u64, (Obj, bool)>) {
+    let new = Sub { labels, events: p.sub.events };
+    let old = std::mem::replace(&mut p.sub, new.clone());
+    let keys: Vec<Key> = p.ledger.real().keys().copied().collect();
+    for key in keys {
+        let Some(uid) = p.uid(key) else { continue };
+        let object = store.get(key).filter(|now| now.uid == uid).or_else(|| tombstones.get(&uid).map(|(o, _)| o));
+        if object.is_some_and(|o| old.matches(o) && !new.matches(o)) {
+            p.witness.narrowed(key, uid);
+        }
+    }
+    p.ledger.narrow(&|o| old.matches(o), &|o| new.matches(o), &|key| store.get(key).cloned());
+    p.everything(store);
+}
+
+fn subscription(rng: &mut Rng) -> Sub {
+    let events: EventSet = match rng.below(10) {
+        0 => [Event::Add, Event::Delete].into_iter().collect(),
+        1 => [Event::Update, Event::Delete].into_iter().collect(),
+        2 => [Event::Delete].into_iter().collect(),
+        3 => [Event::Add, Event::Update].into_iter().collect(),
+        _ => EventSet::ALL,
+    };
+    Sub { labels: rng.one(&["x", "xy"]), events }
+}
