@@ -1,0 +1,354 @@
+//! The queue that producers and workers share. Owns the lock around the sets, the
+//! wake-ups and the guard of a key in work; never decides where a key goes (that is
+//! `state`).
+//!
+//! How no wake-up is lost without a task of the queue's own:
+//!
+//! 1. A worker asks to be notified before it looks, and sleeps until a wake-up or the
+//!    first due time that it saw. A wake-up between the look and the sleep is kept.
+//! 2. A change that leaves a key available wakes one worker, so a worker that takes one of
+//!    several keys wakes the next. Tokio hands on the wake-up of a worker that is dropped
+//!    before it ran.
+//! 3. What concerns every sleeper wakes all: an earlier due time, pause, resume, the end.
+//!
+//! [`Shared::change`] is the only way to the sets, and derives these wake-ups from what it
+//! finds before and after a change; no operation can forget one.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::coop::consume_budget;
+use tokio::time::{Instant, sleep_until};
+
+use crate::state::{State, Taken};
+use crate::{ExponentialPerKey, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
+
+/// A workqueue of keys; clones are handles to one queue.
+///
+/// All methods but `get` and `shut_down_with_drain` return at once and may be called from
+/// any thread, inside a runtime or not. They take one short lock; adding costs about a
+/// microsecond, or the logarithm of the waiting keys if there is a delay.
+pub struct WorkQueue<K: Key> {
+    shared: Arc<Shared<K>>,
+}
+
+/// A key in work. No other worker gets the key while this exists; dropping it, in
+/// whatever way, is client-go's `Done`.
+///
+/// Dropping says that the work has ended, not that it succeeded: the key does not come
+/// back by itself. Who needs that adds the key before the drop.
+#[must_use = "dropping the item ends the work on its key"]
+pub struct Item<K: Key> {
+    shared: Arc<Shared<K>>,
+    key: K,
+    queued: Duration,
+}
+
+impl<K: Key> WorkQueue<K> {
+    /// A queue with client-go's backoff (5 ms to 1000 s) that reports to nobody. The name
+    /// is for people and metrics.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self::with(name, ExponentialPerKey::default(), NoMetrics)
+    }
+
+    /// A queue with a rate limiter and metrics of its own.
+    pub fn with(name: impl Into<Arc<str>>, limiter: impl RateLimiter<K>, metrics: impl QueueMetrics) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                name: name.into(),
+                state: Mutex::new(State::new()),
+                available: Notify::new(),
+                settled: Notify::new(),
+                limiter: Box::new(limiter),
+                metrics: Box::new(metrics),
+            }),
+        }
+    }
+
+    /// The name given at the start.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Wants `key` to be worked on as soon as possible.
+    ///
+    /// Does nothing if the key is queued already or the queue is shut down. If it waits
+    /// for its time, it becomes ready and the timer is gone. If it is in work, it is
+    /// queued once more when that work ends.
+    pub fn add(&self, key: K) {
+        self.shared.change(|state, now| state.add(key, now));
+    }
+
+    /// Wants `key` to be worked on after `delay`, which is cut to [`MAX_DELAY`]
+    /// (30 days); without a delay this is [`add`](Self::add).
+    ///
+    /// There is one entry per key, and the earliest time wins: a later time than the one
+    /// that the key waits for, or any time for a key that is queued, changes nothing. So
+    /// **this timer is not a promise to run then, but to run by then**: an `add` absorbs it, and
+    /// the hand-out that follows is all that comes. A caller with a due time that other
+    /// work must not use up keeps that time itself, and calls `add_after` with what is
+    /// left of it after each decision, before it drops the [`Item`]. A key in work takes
+    /// the timer; it starts at once, and if it ends first, the key is queued when the work ends.
+    ///
+    /// Timers are dropped at shutdown. The first key that becomes due is handed out within
+    /// the millisecond that tokio's timers round up to, never early.
+    ///
+    /// [`MAX_DELAY`]: crate::MAX_DELAY
+    pub fn add_after(&self, key: K, delay: Duration) {
+        if self.shared.change(|state, now| state.add_after(key, delay, now)) {
+            self.shared.metrics.retried();
+        }
+    }
+
+    /// Counts a failure of `key` and wants it to be worked on after its backoff; returns
+    /// the backoff, for a caller that keeps due times itself.
+    ///
+    /// The count grows until [`forget`](Self::forget), also if the key is queued already.
+    pub fn add_rate_limited(&self, key: K) -> Duration {
+        let delay = self.backoff(&key);
+        self.add_after(key, delay);
+        delay
+    }
+
+    /// Counts a failure of `key` and returns its backoff, for a caller that keeps due times
+    /// itself and sets the timer with [`add_after`](Self::add_after).
+    pub fn backoff(&self, key: &K) -> Duration {
+        self.shared.limiter.when(key)
+    }
+
+    /// Forgets the failures of `key`. Call it after success, and when nobody will try the
+    /// key again: the count is memory. It changes no timer.
+    pub fn forget(&self, key: &K) {
+        self.shared.limiter.forget(key);
+    }
+
+    /// The failures of `key` since it was last forgotten.
+    pub fn num_requeues(&self, key: &K) -> u32 {
+        self.shared.limiter.retries(key)
+    }
+
+    /// Waits for a key to work on. `None` means that the queue is shut down and has
+    /// nothing left to hand out, for ever; a worker ends then.
+    ///
+    /// A worker that finds a key each time still yields to tokio now and then.
+    ///
+    /// Cancel safe: if the future is dropped before it returns, no key was taken, and
+    /// another worker that waits is woken in its place.
+    pub async fn get(&self) -> Option<Item<K>> {
+        consume_budget().await;
+        loop {
+            let woken = self.shared.available.notified();
+            match self.shared.take() {
+                Taken::Key { key, queued } => return Some(self.item(key, queued)),
+                Taken::Finished => return None,
+                Taken::Nothing { until: None } => woken.await,
+                Taken::Nothing { until: Some(due) } => tokio::select! {
+                    () = woken => {}
+                    () = sleep_until(due) => {}
+                },
+            }
+        }
+    }
+
+    /// A key to work on if there is one now.
+    pub fn try_get(&self) -> Option<Item<K>> {
+        match self.shared.take() {
+            Taken::Key { key, queued } => Some(self.item(key, queued)),
+            Taken::Nothing { .. } | Taken::Finished => None,
+        }
+    }
+
+    /// Hands out nothing until [`resume`](Self::resume). Adds go on, timers run, work in
+    /// progress ends as usual.
+    ///
+    /// A queue that is both paused and shut down hands out nothing any more and drops what
+    /// is queued, for good.
+    pub fn pause(&self) {
+        self.shared.change(|state, _| state.set_paused(true));
+    }
+
+    /// Ends a pause; does nothing if there is none.
+    pub fn resume(&self) {
+        self.shared.change(|state, _| state.set_paused(false));
+    }
+
+    /// Takes no new key from now on and drops those that wait for their time. Queued keys,
+    /// and keys in work that were added again, are still handed out.
+    ///
+    /// Does not wait; releases the drains that wait. Calling it again is harmless.
+    pub fn shut_down(&self) {
+        self.shared.change(|state, _| {
+            state.shut_downs += 1;
+            state.shut_down();
+        });
+    }
+
+    /// Shuts down and waits until all queued keys were handed out and no key is in work,
+    /// or until somebody calls [`shut_down`](Self::shut_down). Workers must go on getting.
+    /// Calling it again, or from several places, is harmless.
+    ///
+    /// Cancel safe: the queue stays shut down; only the waiting ends.
+    pub async fn shut_down_with_drain(&self) {
+        let seen = self.shared.change(|state, _| {
+            state.shut_down();
+            state.shut_downs
+        });
+        loop {
+            let woken = self.shared.settled.notified();
+            if self.shared.change(|state, _| state.settled() || state.shut_downs != seen) {
+                return;
+            }
+            woken.await;
+        }
+    }
+
+    /// The keys that could be handed out now: neither those in work nor those that wait
+    /// for their time.
+    pub fn len(&self) -> usize {
+        self.stats().depth
+    }
+
+    /// True if no key could be handed out now.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The keys that wait for their time.
+    pub fn waiting(&self) -> usize {
+        self.stats().waiting
+    }
+
+    /// The keys in work.
+    pub fn processing(&self) -> usize {
+        self.stats().processing
+    }
+
+    /// The queue as it is now; linear in the keys in work.
+    pub fn stats(&self) -> Stats {
+        let stats = self.shared.change(|state, now| state.stats(now));
+        Stats { failing: self.shared.limiter.tracked(), ..stats }
+    }
+
+    fn item(&self, key: K, queued: Duration) -> Item<K> {
+        Item { shared: Arc::clone(&self.shared), key, queued }
+    }
+}
+
+impl<K: Key> Clone for WorkQueue<K> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<K: Key> fmt::Debug for WorkQueue<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue").field("name", &self.shared.name).finish_non_exhaustive()
+    }
+}
+
+impl<K: Key> Item<K> {
+    /// The key to work on.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// How long the key was ready before it was handed out. For a key that was added
+    /// while it was in work this includes the rest of that work.
+    pub fn queued(&self) -> Duration {
+        self.queued
+    }
+
+    /// Ends the work; the same as a drop, for code that wants to say so.
+    pub fn done(self) {}
+}
+
+impl<K: Key> Drop for Item<K> {
+    fn drop(&mut self) {
+        let took = self.shared.change(|state, now| state.release(&self.key, now));
+        self.shared.metrics.worked(took);
+    }
+}
+
+impl<K: Key + fmt::Debug> fmt::Debug for Item<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item").field("key", &self.key).field("queued", &self.queued).finish_non_exhaustive()
+    }
+}
+
+struct Shared<K> {
+    name: Arc<str>,
+    state: Mutex<State<K>>,
+    /// For workers: there may be something for them.
+    available: Notify,
+    /// For drains: the queue may have settled.
+    settled: Notify,
+    limiter: Box<dyn RateLimiter<K>>,
+    metrics: Box<dyn QueueMetrics>,
+}
+
+/// What of a state decides whom a change wakes.
+struct Outline {
+    entries: u64,
+    available: bool,
+    next_due: Option<Instant>,
+    paused: bool,
+    finished: bool,
+    settled: bool,
+    shut_downs: u64,
+}
+
+impl<K: Key> Shared<K> {
+    /// Changes the sets under the lock, after making ready what is due, then wakes whom
+    /// the change concerns. The clock is read inside, so that times follow the order of
+    /// the changes.
+    fn change<R>(&self, act: impl FnOnce(&mut State<K>, Instant) -> R) -> R {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        let before = outline(&state);
+        state.promote(now);
+        let result = act(&mut state, now);
+        let after = outline(&state);
+        drop(state);
+        self.announce(&before, &after);
+        result
+    }
+
+    fn take(&self) -> Taken<K> {
+        let taken = self.change(State::take);
+        if let Taken::Key { queued, .. } = &taken {
+            self.metrics.handed_out(*queued);
+        }
+        taken
+    }
+
+    fn announce(&self, before: &Outline, after: &Outline) {
+        let earlier = after.next_due.is_some_and(|due| before.next_due.is_none_or(|old| due < old));
+        if earlier || before.paused != after.paused || (after.finished && !before.finished) {
+            self.available.notify_waiters();
+        }
+        if after.available {
+            self.available.notify_one();
+        }
+        if (after.settled && !before.settled) || after.shut_downs != before.shut_downs {
+            self.settled.notify_waiters();
+        }
+        if after.entries != before.entries {
+            self.metrics.added(after.entries - before.entries);
+        }
+    }
+}
+
+fn outline<K: Key>(state: &State<K>) -> Outline {
+    Outline {
+        entries: state.entries,
+        available: state.is_available(),
+        next_due: state.next_due(),
+        paused: state.is_paused(),
+        finished: state.finished(),
+        settled: state.settled(),
+        shut_downs: state.shut_downs,
+    }
+}

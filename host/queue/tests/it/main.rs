@@ -1,0 +1,19 @@
+//! The promises of the workqueue, tested from outside, most of them on a paused clock.
+
+mod basic;
+mod cancel;
+mod concurrent;
+mod delay;
+mod metrics;
+mod model;
+mod shutdown;
+mod workers;
+
+use std::time::Duration;
+
+use tokio::time::{Timeout, timeout};
+
+/// Makes a wait that never ends fail. On a paused clock this takes no time.
+fn ends<F: IntoFuture>(future: F) -> Timeout<F::IntoFuture> {
+    timeout(Duration::from_secs(3600), future)
+}
