@@ -1,1 +1,39 @@
-//! Placeholder while the crate is written.
+//! What is true in the cluster: list and watch, the store, shared informers, discovery.
+//!
+//! One informer per (kind, scope, selectors) serves all who ask for it; it starts with the
+//! first [`Registration`] and stops with the last. Its handlers are called synchronously,
+//! in order, while the change is put into the store, so there is no queue between the
+//! watch and the store that could fill up. This crate never decides who is told what, never
+//! waits for a guest, and knows nothing of plugins and queues.
+//!
+//! # What is expected of the `kube::Client`
+//! The crate has its own rules for retries and deadlines. Build the client with
+//! `Config::default_retry = false` (kube's retry layer would hide 429, 503 and 504 for a
+//! long time, and it repeats POST requests) and `Config::read_timeout = None` (its
+//! default): a quiet watch is silent for minutes, and the idle deadline here ends it.
+//! A connect timeout is welcome. Authentication, TLS and base URL are the client's.
+
+mod backoff;
+mod change;
+mod classify;
+mod decode;
+mod discovery;
+mod frame;
+mod informers;
+mod metrics;
+mod options;
+mod reflector;
+mod shared;
+mod source;
+mod spec;
+mod state;
+mod store;
+
+pub use change::{Change, ChangeCause, ChangeHandler};
+pub use discovery::{Discovery, DiscoveryError};
+pub use informers::{Informers, Registration};
+pub use metrics::{CacheMetrics, NoMetrics, WatchEventType};
+pub use options::Options;
+pub use spec::{InformerSpec, Scope};
+pub use state::{InformerState, InformerStatus};
+pub use store::Store;

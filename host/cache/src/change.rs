@@ -1,0 +1,67 @@
+//! What a store tells its handlers. Owns the form of an announcement; never says what is
+//! to be done about it.
+
+use std::sync::Arc;
+
+use wharf_core::{Object, ObjectKey};
+
+/// One difference between the store before and after.
+///
+/// A change of the uid under one key (the object was deleted and made anew, and the
+/// deletion was not seen) is one change with `old` and `new` of different uids.
+/// An object that a relist shows unchanged (same uid and resourceVersion) is not
+/// announced; client-go would call its update handlers.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// Which key.
+    pub key: &'a ObjectKey,
+    /// What the store held before.
+    pub old: Option<&'a Arc<Object>>,
+    /// What the store holds now; `None` for a removal.
+    pub new: Option<&'a Arc<Object>>,
+    /// For a removal: the last state that is known of the removed object. It is the state in the
+    /// watch's DELETED event, or what the store held if that event was not seen.
+    pub final_state: Option<&'a Arc<Object>>,
+    /// For a removal: does `final_state` come from the DELETED event? True otherwise.
+    pub final_known: bool,
+    /// How it became known.
+    pub cause: ChangeCause,
+    /// Number of the change in its store; grows by one with each. What a late handler is
+    /// told about the store's contents has the number of the last change.
+    pub sequence: u64,
+}
+
+/// How a change became known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeCause {
+    /// The informer's first full list, or the contents of the store for a handler that
+    /// came later.
+    InitialList,
+    /// The watch reported it.
+    Watch,
+    /// A later full list differs from the store, or the kind itself is gone.
+    Relist,
+}
+
+/// Is told of every change of a store.
+///
+/// Calls come one after the other, in the order of the changes, while the informer's
+/// apply lock is held; the store already holds the new state and may be read. They come
+/// from the informer's task, or from the caller of `attach`. An implementation must be quick, must
+/// not block, must not panic, and must neither attach to nor detach from any informer
+/// (that would wait for the lock that is held).
+pub trait ChangeHandler: Send + Sync {
+    /// One change.
+    fn on_change(&self, change: &Change<'_>);
+
+    /// The handler was attached, after so many changes of the store; before anything else.
+    fn on_attached(&self, _sequence: u64) {}
+
+    /// The store follows the server again after it could not: after errors, a refusal, or
+    /// the kind's absence. What differed has been announced.
+    fn on_recovered(&self) {}
+
+    /// The first full list has been announced completely. Called at most once for each
+    /// registration, and not for a kind that does not exist.
+    fn on_synced(&self) {}
+}

@@ -1,0 +1,199 @@
+//! Which kinds the server has. Owns what was learned from it, and how often it may be
+//! asked; never guesses a plural name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::time::Instant;
+use wharf_core::{Gvk, Reason, ResourceKind};
+
+use crate::classify::{Class, Failure};
+use crate::source::{Source, is_segment};
+
+/// Finds the resource of a kind. Answers are remembered; what is not known is asked for.
+pub struct Discovery {
+    source: Source,
+    groups: Mutex<HashMap<GroupVersion, Arc<tokio::sync::Mutex<Known>>>>,
+}
+
+/// Why a kind could not be resolved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiscoveryError {
+    /// The server answered and does not have the kind.
+    #[error("the server has no kind {kind}")]
+    NotFound {
+        /// The kind that was asked for.
+        kind: Gvk,
+    },
+    /// The server did not answer, or with an error.
+    #[error("discovery of {kind}: {message}")]
+    Unavailable {
+        /// The kind that was asked for.
+        kind: Gvk,
+        /// What was asked and what came back.
+        message: Arc<str>,
+    },
+    /// The server refuses to say.
+    #[error("discovery of {kind}: {message}")]
+    Forbidden {
+        /// The kind that was asked for.
+        kind: Gvk,
+        /// What was asked and what came back.
+        message: Arc<str>,
+    },
+}
+
+impl DiscoveryError {
+    /// The reason shown to users.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::NotFound { .. } => Reason::KindNotFound,
+            Self::Unavailable { .. } => Reason::ServerUnavailable,
+            Self::Forbidden { .. } => Reason::Forbidden,
+        }
+    }
+}
+
+type GroupVersion = (Arc<str>, Arc<str>);
+
+/// What is known of one group and version.
+#[derive(Default)]
+struct Known {
+    /// By kind. Empty if the group does not exist.
+    kinds: HashMap<Arc<str>, ResourceKind>,
+    /// The last question's time, and its failure.
+    asked: Option<(Instant, Option<Failure>)>,
+    /// Do not trust `kinds` before it has been asked for again.
+    stale: bool,
+}
+
+/// The server is asked about one group and version at most this often.
+const BETWEEN_QUESTIONS: Duration = Duration::from_secs(1);
+
+/// Groups come from users' documents, so they are bounded; beyond this the unused ones are
+/// forgotten, and asked for again when needed.
+const MAX_GROUPS: usize = 1024;
+
+impl Discovery {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source, groups: Mutex::default() }
+    }
+
+    /// The resource of a kind. Costs nothing if the kind is known; else one request, shared
+    /// by all who ask for its group and version, and at most one per second: in between,
+    /// the last answer is repeated. Cancel safe.
+    ///
+    /// # Errors
+    /// [`DiscoveryError`] says whether the server answered.
+    pub async fn resolve(&self, gvk: &Gvk) -> Result<ResourceKind, DiscoveryError> {
+        if !is_segment(&gvk.version) || (!gvk.group.is_empty() && !is_segment(&gvk.group)) {
+            return Err(DiscoveryError::NotFound { kind: gvk.clone() });
+        }
+        let group = self.group(gvk);
+        let mut known = group.lock().await;
+        if let Some(kind) = known.kinds.get(&gvk.kind).filter(|_| !known.stale) {
+            return Ok(kind.clone());
+        }
+        if known.asked.as_ref().is_none_or(|(asked, _)| asked.elapsed() >= BETWEEN_QUESTIONS) {
+            let answer = self.ask(gvk).await;
+            known.take(answer);
+        }
+        let failed = known.asked.as_ref().and_then(|(_, failure)| failure.as_ref());
+        match (known.kinds.get(&gvk.kind), failed) {
+            (Some(kind), _) if !known.stale => Ok(kind.clone()),
+            (_, Some(failure)) => {
+                let (kind, message) = (gvk.clone(), failure.message.clone());
+                Err(if failure.class == Class::Forbidden {
+                    DiscoveryError::Forbidden { kind, message }
+                } else {
+                    DiscoveryError::Unavailable { kind, message }
+                })
+            }
+            (Some(kind), None) => Ok(kind.clone()),
+            (None, None) => Err(DiscoveryError::NotFound { kind: gvk.clone() }),
+        }
+    }
+
+    /// Forgets what is known of the kind's group and version: the next question goes to
+    /// the server, if it was not asked within the last second.
+    pub fn invalidate(&self, gvk: &Gvk) {
+        let group = self.group(gvk);
+        // Somebody who holds the lock is asking the server just now, which is as good.
+        if let Ok(mut known) = group.try_lock() {
+            known.stale = true;
+        }
+    }
+
+    fn group(&self, gvk: &Gvk) -> Arc<tokio::sync::Mutex<Known>> {
+        let mut groups = self.groups.lock();
+        if groups.len() >= MAX_GROUPS {
+            groups.retain(|_, known| Arc::strong_count(known) > 1);
+        }
+        groups.entry((gvk.group.clone(), gvk.version.clone())).or_default().clone()
+    }
+
+    async fn ask(&self, gvk: &Gvk) -> Result<HashMap<Arc<str>, ResourceKind>, Failure> {
+        let api_version = gvk.api_version();
+        let what = format!("discover {api_version}");
+        let root = if gvk.group.is_empty() { "/api" } else { "/apis" };
+        let body = match self.source.get(&what, &format!("{root}/{api_version}")).await {
+            Err(failure) if failure.class == Class::NotFound => return Ok(HashMap::new()),
+            body => body?,
+        };
+        parse(&body, gvk).map_err(|error| Failure::new(Class::Undecodable, format_args!("{what}: {error}")))
+    }
+}
+
+impl Known {
+    fn take(&mut self, answer: Result<HashMap<Arc<str>, ResourceKind>, Failure>) {
+        let failure = match answer {
+            Ok(kinds) => {
+                self.kinds = kinds;
+                self.stale = false;
+                None
+            }
+            Err(failure) => Some(failure),
+        };
+        self.asked = Some((Instant::now(), failure));
+    }
+}
+
+/// Reads an APIResourceList; subresources have a slash in their name.
+fn parse(body: &[u8], gvk: &Gvk) -> Result<HashMap<Arc<str>, ResourceKind>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct List {
+        resources: Vec<Resource>,
+    }
+    #[derive(Deserialize)]
+    struct Resource {
+        name: Arc<str>,
+        kind: Arc<str>,
+        namespaced: bool,
+    }
+    let list: List = serde_json::from_slice(body)?;
+    let resources = list.resources.into_iter().filter(|resource| is_segment(&resource.name));
+    Ok(resources
+        .map(|Resource { name, kind, namespaced }| {
+            let gvk = Gvk { kind: kind.clone(), ..gvk.clone() };
+            (kind, ResourceKind { gvk, plural: name, namespaced })
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subresources_are_not_resources() {
+        let body = br#"{"resources":[{"name":"pods","kind":"Pod","namespaced":true},{"name":"pods/status","kind":"Pod","namespaced":true},
+            {"name":"nodes","kind":"Node","namespaced":false}]}"#;
+        let kinds = parse(body, &Gvk::new("", "v1", "Pod")).unwrap();
+        assert_eq!(kinds.len(), 2);
+        assert_eq!((&*kinds["Pod"].plural, kinds["Pod"].namespaced), ("pods", true));
+        assert_eq!((&*kinds["Node"].plural, kinds["Node"].namespaced), ("nodes", false));
+    }
+}

@@ -1,0 +1,294 @@
+//! One shared informer: a store, its handlers and its state. Owns the apply lock, under
+//! which every change is put into the store and announced, so that a handler that comes
+//! late misses nothing and hears nothing twice. Never talks to the server.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use wharf_core::{Object, ObjectKey, Reason};
+
+use crate::change::{Change, ChangeCause, ChangeHandler};
+use crate::classify::Failure;
+use crate::metrics::{CacheMetrics, WatchEventType};
+use crate::spec::InformerSpec;
+use crate::state::{InformerState, InformerStatus};
+use crate::store::Store;
+
+/// What the informer's task and its users share.
+pub(crate) struct Shared {
+    pub(crate) spec: InformerSpec,
+    pub(crate) store: Arc<Store>,
+    metrics: Arc<dyn CacheMetrics>,
+    apply: Mutex<Apply>,
+    condition: watch::Sender<Condition>,
+}
+
+/// State, and whether anybody still has to wait for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    pub(crate) state: InformerState,
+    /// Synced at some time, sleeping, refused, or stopped.
+    pub(crate) settled: bool,
+    pub(crate) synced_once: bool,
+}
+
+/// Behind the apply lock.
+#[derive(Default)]
+struct Apply {
+    handlers: Vec<(u64, Arc<dyn ChangeHandler>)>,
+    next_id: u64,
+    /// The running or last full list; objects of the time after it carry its number too.
+    generation: u64,
+    synced_once: bool,
+    stopped: bool,
+    relists: u64,
+    last_heard: Option<Instant>,
+    last_error: Option<Arc<str>>,
+}
+
+impl Shared {
+    pub(crate) fn new(spec: InformerSpec, metrics: Arc<dyn CacheMetrics>) -> Self {
+        metrics.started(&spec);
+        let condition = Condition { state: InformerState::Starting, settled: false, synced_once: false };
+        Self { spec, store: Arc::default(), metrics, apply: Mutex::default(), condition: watch::Sender::new(condition) }
+    }
+
+    /// Adds a handler and tells it what the store holds, all under one lock.
+    pub(crate) fn attach(&self, handler: Arc<dyn ChangeHandler>) -> u64 {
+        let mut apply = self.apply.lock();
+        let sequence = self.store.sequence();
+        handler.on_attached(sequence);
+        for object in self.store.list(None) {
+            handler.on_change(&Change::put(&object, None, ChangeCause::InitialList, sequence));
+        }
+        if apply.synced_once {
+            handler.on_synced();
+        }
+        let id = apply.next_id;
+        apply.next_id += 1;
+        apply.handlers.push((id, handler));
+        id
+    }
+
+    /// Removes a handler; it is not called any more once this returns. Twice is once.
+    pub(crate) fn detach(&self, id: u64) {
+        self.apply.lock().handlers.retain(|(other, _)| *other != id);
+    }
+
+    /// Nothing is announced or counted after this.
+    pub(crate) fn stop(&self) {
+        let mut apply = self.apply.lock();
+        if !std::mem::replace(&mut apply.stopped, true) {
+            self.metrics.stopped(&self.spec);
+            self.condition.send_modify(|condition| {
+                condition.state = InformerState::Stopped;
+                condition.settled = true;
+            });
+        }
+    }
+
+    /// A full list begins; its number is for [`Self::listed`].
+    pub(crate) fn begin_list(&self, reason: Reason) {
+        let mut apply = self.apply.lock();
+        apply.generation += 1;
+        if apply.synced_once && !apply.stopped {
+            apply.relists += 1;
+            self.metrics.relist(&self.spec, reason);
+        }
+    }
+
+    /// An object of a full list. An object that did not change is kept as it is.
+    pub(crate) fn listed(&self, object: Object) {
+        let apply = self.apply.lock();
+        if apply.stopped || self.store.touch(&object, apply.generation) {
+            return;
+        }
+        let cause = if apply.synced_once { ChangeCause::Relist } else { ChangeCause::InitialList };
+        self.put(&apply, object, cause);
+    }
+
+    /// The full list is complete: what it did not show is gone.
+    pub(crate) fn finish_list(&self, resource_version: &str) {
+        let mut apply = self.apply.lock();
+        if apply.stopped {
+            return;
+        }
+        self.sweep(&apply);
+        self.store.set_resource_version(resource_version);
+        if !std::mem::replace(&mut apply.synced_once, true) {
+            for (_, handler) in &apply.handlers {
+                handler.on_synced();
+            }
+        }
+    }
+
+    /// The kind is gone, and with it everything in the store.
+    pub(crate) fn vanish(&self) {
+        let mut apply = self.apply.lock();
+        apply.generation += 1;
+        if !apply.stopped {
+            self.sweep(&apply);
+            self.store.set_resource_version("");
+        }
+    }
+
+    /// The watch shows an added or changed object.
+    pub(crate) fn applied(&self, event: WatchEventType, object: Object) {
+        let apply = self.apply.lock();
+        if apply.stopped {
+            return;
+        }
+        self.metrics.watch_event(&self.spec, event);
+        self.store.set_resource_version(object.resource_version());
+        if !self.store.touch(&object, apply.generation) {
+            self.put(&apply, object, ChangeCause::Watch);
+        }
+    }
+
+    /// The watch shows an object's deletion, with its last state.
+    pub(crate) fn deleted(&self, object: Object) {
+        let apply = self.apply.lock();
+        if apply.stopped {
+            return;
+        }
+        self.metrics.watch_event(&self.spec, WatchEventType::Deleted);
+        self.store.set_resource_version(object.resource_version());
+        // Nobody knows an object that is not in the store.
+        let Some(old) = self.store.remove(object.key()) else { return };
+        // The last state of another uid says nothing about the end of the one that was here.
+        let known = old.uid() == object.uid();
+        let last = if known { Arc::new(object) } else { old.clone() };
+        apply.announce(&Change::removal(&old, &last, known, ChangeCause::Watch, self.store.sequence()));
+        self.report_size();
+    }
+
+    /// The watch has shown everything up to this resourceVersion.
+    pub(crate) fn bookmark(&self, resource_version: &str) {
+        let apply = self.apply.lock();
+        if !apply.stopped {
+            self.metrics.watch_event(&self.spec, WatchEventType::Bookmark);
+            self.store.set_resource_version(resource_version);
+        }
+    }
+
+    /// An event that changes nothing here.
+    pub(crate) fn count(&self, event: WatchEventType) {
+        let apply = self.apply.lock();
+        if !apply.stopped {
+            self.metrics.watch_event(&self.spec, event);
+        }
+    }
+
+    /// The server sent something.
+    pub(crate) fn heard(&self) {
+        self.apply.lock().last_heard = Some(Instant::now());
+    }
+
+    /// Keeps an error for `snapshot`.
+    pub(crate) fn note_error(&self, message: &str) {
+        self.apply.lock().last_error = Some(message.into());
+    }
+
+    /// The store follows the server.
+    pub(crate) fn set_synced(&self) {
+        self.set_state(InformerState::Synced, true);
+    }
+
+    /// The kind does not exist.
+    pub(crate) fn set_sleeping(&self, reason: Reason, message: &str) {
+        self.note_error(message);
+        self.set_state(InformerState::Sleeping { reason }, true);
+    }
+
+    /// The last request failed.
+    pub(crate) fn set_failing(&self, failure: &Failure) {
+        self.note_error(&failure.message);
+        let state = InformerState::Failing { reason: failure.class.reason(), message: failure.message.clone() };
+        self.set_state(state, failure.class.refused());
+    }
+
+    /// For waiting on the state.
+    pub(crate) fn condition(&self) -> watch::Receiver<Condition> {
+        self.condition.subscribe()
+    }
+
+    /// A moment's view.
+    pub(crate) fn status(&self) -> InformerStatus {
+        let apply = self.apply.lock();
+        InformerStatus {
+            spec: self.spec.clone(),
+            handlers: apply.handlers.len(),
+            objects: self.store.len(),
+            bytes: self.store.bytes(),
+            state: self.condition.borrow().state.clone(),
+            last_event_age: apply.last_heard.map(|heard| heard.elapsed()),
+            relists: apply.relists,
+            last_error: apply.last_error.clone(),
+        }
+    }
+
+    fn put(&self, apply: &Apply, object: Object, cause: ChangeCause) {
+        let object = Arc::new(object);
+        let old = self.store.insert(object.clone(), apply.generation);
+        apply.announce(&Change::put(&object, old.as_ref(), cause, self.store.sequence()));
+        self.report_size();
+    }
+
+    fn sweep(&self, apply: &Apply) {
+        for old in self.store.unseen(apply.generation) {
+            self.store.remove(old.key());
+            apply.announce(&Change::removal(&old, &old, false, ChangeCause::Relist, self.store.sequence()));
+        }
+        self.report_size();
+    }
+
+    fn report_size(&self) {
+        self.metrics.size(&self.spec, self.store.len(), self.store.bytes());
+    }
+
+    fn set_state(&self, state: InformerState, settles: bool) {
+        let apply = self.apply.lock();
+        if apply.stopped {
+            return;
+        }
+        let synced = state == InformerState::Synced;
+        let mut recovered = false;
+        self.condition.send_if_modified(|condition| {
+            let changed = condition.state != state;
+            if changed {
+                self.metrics.synced(&self.spec, synced);
+                recovered = synced && condition.state != InformerState::Starting;
+            }
+            condition.settled |= settles;
+            condition.synced_once |= synced;
+            condition.state = state;
+            changed
+        });
+        if recovered {
+            for (_, handler) in &apply.handlers {
+                handler.on_recovered();
+            }
+        }
+    }
+}
+
+impl Apply {
+    fn announce(&self, change: &Change<'_>) {
+        for (_, handler) in &self.handlers {
+            handler.on_change(change);
+        }
+    }
+}
+
+impl<'a> Change<'a> {
+    fn put(new: &'a Arc<Object>, old: Option<&'a Arc<Object>>, cause: ChangeCause, sequence: u64) -> Self {
+        let key: &ObjectKey = new.key();
+        Self { key, old, new: Some(new), final_state: None, final_known: true, cause, sequence }
+    }
+
+    fn removal(old: &'a Arc<Object>, last: &'a Arc<Object>, final_known: bool, cause: ChangeCause, sequence: u64) -> Self {
+        Self { key: old.key(), old: Some(old), new: None, final_state: Some(last), final_known, cause, sequence }
+    }
+}

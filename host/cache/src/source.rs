@@ -1,0 +1,191 @@
+//! Lists and watches over HTTP. Owns the requests' form and the reading of bodies, under
+//! limits of time and size; never looks into an object and never retries.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use wharf_core::ResourceKind;
+
+use crate::classify::{Class, Failure};
+use crate::options::Options;
+use crate::reflector::{ListRequest, WatchRequest, whole_seconds};
+use crate::spec::InformerSpec;
+
+/// Sends requests through kube's client.
+#[derive(Clone)]
+pub(crate) struct Source {
+    client: Client,
+    response_timeout: Duration,
+    max_page_bytes: usize,
+}
+
+/// Of an answer that is an error, so much is read for its message.
+const ERROR_BODY_BYTES: usize = 64 << 10;
+
+impl Source {
+    pub(crate) fn new(client: Client, options: &Options) -> Self {
+        Self { client, response_timeout: options.response_timeout, max_page_bytes: options.max_page_bytes }
+    }
+
+    /// The body of one page of a list.
+    pub(crate) async fn list(&self, what: &str, kind: &ResourceKind, spec: &InformerSpec, list: &ListRequest) -> Result<Vec<u8>, Failure> {
+        let mut query = Query::of(spec);
+        query.add("limit", list.limit.map(|limit| limit.to_string()).as_deref());
+        query.add("continue", list.token.as_deref());
+        query.add("resourceVersion", list.resource_version.as_deref());
+        self.get(what, &uri(kind, spec, &query)?).await
+    }
+
+    /// An open watch.
+    pub(crate) async fn watch(
+        &self,
+        what: &str,
+        kind: &ResourceKind,
+        spec: &InformerSpec,
+        watch: &WatchRequest,
+    ) -> Result<WatchStream, Failure> {
+        let mut query = Query::of(spec);
+        query.add("watch", Some("1"));
+        query.add("allowWatchBookmarks", Some("true"));
+        query.add("resourceVersion", Some(&watch.resource_version));
+        query.add("timeoutSeconds", Some(&whole_seconds(watch.timeout).to_string()));
+        let uri = uri(kind, spec, &query)?;
+        // Servers from 1.37 on compress event by event, which decoders take for one stream
+        // that ends after the first.
+        let request = Request::get(&*uri).header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "identity");
+        let response = self.send(what, request).await?;
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+            return Err(Failure::new(
+                Class::Undecodable,
+                format_args!("{what}: the answer is compressed ({encoding:?}), which was not asked for"),
+            ));
+        }
+        Ok(WatchStream { body: response.into_body() })
+    }
+
+    /// The whole body of a plain GET.
+    pub(crate) async fn get(&self, what: &str, uri: &str) -> Result<Vec<u8>, Failure> {
+        let response = self.send(what, Request::get(uri).header(ACCEPT, "application/json")).await?;
+        self.collect(what, response.into_body(), self.max_page_bytes).await
+    }
+
+    /// Sends a request; an answer that is no success is a failure.
+    async fn send(&self, what: &str, request: http::request::Builder) -> Result<Response<Body>, Failure> {
+        let request = request.body(Body::empty()).map_err(|error| Failure::new(Class::Invalid, format_args!("{what}: {error}")))?;
+        let response = self.in_time(what, self.client.send(request)).await?.map_err(|error| Failure::unreachable(what, &error))?;
+        let code = response.status();
+        if code.is_success() {
+            return Ok(response);
+        }
+        // The code is known; a body that cannot be read only makes the message poorer.
+        let body = self.collect(what, response.into_body(), ERROR_BODY_BYTES).await.unwrap_or_default();
+        Err(Failure::from_response(what, code.as_u16(), &body))
+    }
+
+    async fn collect(&self, what: &str, mut body: Body, limit: usize) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        while let Some(frame) = self.in_time(what, body.frame()).await? {
+            let frame = frame.map_err(|error| Failure::unreachable(what, &error))?;
+            let Some(data) = frame.data_ref() else { continue };
+            if bytes.len().saturating_add(data.len()) > limit {
+                return Err(Failure::new(Class::Undecodable, format_args!("{what}: the answer has more than {limit} bytes")));
+            }
+            bytes.extend_from_slice(data);
+        }
+        Ok(bytes)
+    }
+
+    async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let time = self.response_timeout;
+        let result = tokio::time::timeout(time, work).await;
+        result.map_err(|_| Failure::new(Class::Unreachable, format_args!("{what}: no answer within {} s", time.as_secs())))
+    }
+}
+
+/// The bytes of an open watch.
+pub(crate) struct WatchStream {
+    body: Body,
+}
+
+impl WatchStream {
+    /// The next bytes; `None` at the end. Cancel safe.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, kube::Error> {
+        while let Some(frame) = self.body.frame().await {
+            if let Ok(data) = frame?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn uri(kind: &ResourceKind, spec: &InformerSpec, query: &Query) -> Result<String, Failure> {
+    let namespace = spec.scope.namespace();
+    if let Some(bad) = namespace.filter(|namespace| !is_segment(namespace)) {
+        return Err(Failure::new(Class::Invalid, format_args!("{bad:?} is no name of a namespace")));
+    }
+    Ok(format!("{}{}", kind.path(namespace), query.0))
+}
+
+/// May this stand between two slashes of a path? True for all names of groups, versions,
+/// resources and namespaces.
+pub(crate) fn is_segment(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('.') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
+}
+
+/// A query string in the making.
+struct Query(String);
+
+impl Query {
+    fn of(spec: &InformerSpec) -> Self {
+        let mut query = Self(String::new());
+        query.add("labelSelector", Some(&*spec.label_selector).filter(|text| !text.is_empty()));
+        query.add("fieldSelector", Some(&*spec.field_selector).filter(|text| !text.is_empty()));
+        query
+    }
+
+    fn add(&mut self, name: &str, value: Option<&str>) {
+        let Some(value) = value else { return };
+        self.0.push(if self.0.is_empty() { '?' } else { '&' });
+        self.0.push_str(name);
+        self.0.push('=');
+        for byte in value.bytes() {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+                self.0.push(char::from(byte));
+            } else {
+                self.0.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Scope;
+    use wharf_core::Gvk;
+
+    #[test]
+    fn queries_are_escaped() {
+        let mut spec = InformerSpec::new(Gvk::new("", "v1", "ConfigMap"), Scope::All);
+        spec.label_selector = "a in (b,c),d!=e".into();
+        let mut query = Query::of(&spec);
+        query.add("continue", None);
+        query.add("resourceVersion", Some("5"));
+        assert_eq!(query.0, "?labelSelector=a%20in%20%28b%2Cc%29%2Cd%21%3De&resourceVersion=5");
+    }
+
+    #[test]
+    fn namespaces_cannot_leave_their_place() {
+        let kind = ResourceKind { gvk: Gvk::new("", "v1", "ConfigMap"), plural: "configmaps".into(), namespaced: true };
+        for (namespace, ok) in [("team-a", true), ("", false), ("..", false), ("a/pods", false), ("a?x", false), ("a%2f", false)] {
+            let spec = InformerSpec::new(kind.gvk.clone(), Scope::Namespace(namespace.into()));
+            assert_eq!(uri(&kind, &spec, &Query::of(&spec)).is_ok(), ok, "{namespace}");
+        }
+    }
+}

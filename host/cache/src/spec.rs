@@ -1,0 +1,56 @@
+//! What an informer watches. Owns the key by which informers are shared; never says for
+//! whom they are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wharf_core::Gvk;
+
+/// Kind, scope and selectors of an informer. Two users of equal specs share one informer:
+/// one list, one watch, one store.
+///
+/// Selectors are compared as text, so write them in one canonical form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InformerSpec {
+    /// The kind; it need not exist on the server (yet).
+    pub kind: Gvk,
+    /// Which part of the cluster. For a cluster-scoped kind a namespace has no effect.
+    pub scope: Scope,
+    /// Label selector in the API's syntax; empty selects everything.
+    pub label_selector: String,
+    /// Field selector in the API's syntax; empty selects everything.
+    pub field_selector: String,
+}
+
+impl InformerSpec {
+    /// All objects of a kind in a scope.
+    pub fn new(kind: Gvk, scope: Scope) -> Self {
+        Self { kind, scope, label_selector: String::new(), field_selector: String::new() }
+    }
+}
+
+/// The whole cluster or one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// All namespaces, or a cluster-scoped kind.
+    All,
+    /// One namespace.
+    Namespace(Arc<str>),
+}
+
+impl Scope {
+    /// The namespace, if it is only one.
+    pub fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::All => None,
+            Self::Namespace(namespace) => Some(namespace),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    /// Prints the namespace, or `*` for the whole cluster.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.namespace().unwrap_or("*"))
+    }
+}

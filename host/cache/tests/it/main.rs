@@ -1,0 +1,11 @@
+//! The cache as its users see it, against a scripted API server. The clock is paused:
+//! waits of minutes cost nothing, and nothing depends on the machine's speed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod fake;
+mod handlers;
+mod kinds;
+mod lists;
+mod recorder;
+mod watches;

@@ -1,0 +1,89 @@
+//! A handler and a metrics sink that write down what they are told.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use wharf_cache::{CacheMetrics, Change, ChangeHandler, InformerSpec, WatchEventType};
+use wharf_core::Reason;
+
+/// Writes each change down as a line.
+pub(crate) struct Recorder {
+    lines: watch::Sender<Vec<String>>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { lines: watch::Sender::new(Vec::new()) })
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.borrow().clone()
+    }
+
+    /// Waits for that many lines; returns and forgets them.
+    pub(crate) async fn take(&self, count: usize) -> Vec<String> {
+        self.lines.subscribe().wait_for(|lines| lines.len() >= count).await.unwrap();
+        let mut all = Vec::new();
+        self.lines.send_modify(|lines| all = std::mem::take(lines));
+        all
+    }
+
+    fn write(&self, line: String) {
+        self.lines.send_modify(|lines| lines.push(line));
+    }
+}
+
+impl ChangeHandler for Recorder {
+    fn on_change(&self, change: &Change<'_>) {
+        let (key, cause) = (change.key, change.cause);
+        self.write(match (change.old, change.new) {
+            (None, Some(new)) => format!("{cause:?} add {key} {}", new.resource_version()),
+            (Some(old), Some(new)) if old.uid() != new.uid() => {
+                format!("{cause:?} replace {key} {}:{} {}:{}", old.uid(), old.resource_version(), new.uid(), new.resource_version())
+            }
+            (Some(old), Some(new)) => format!("{cause:?} update {key} {} {}", old.resource_version(), new.resource_version()),
+            (Some(old), None) => {
+                let last = change.final_state.expect("a removal has a final state").resource_version();
+                let known = if change.final_known { "known" } else { "unknown" };
+                format!("{cause:?} delete {key} {} {last} {known}", old.resource_version())
+            }
+            (None, None) => panic!("a change of nothing"),
+        });
+    }
+
+    fn on_synced(&self) {
+        self.write("synced".into());
+    }
+}
+
+/// Writes each figure down as a line.
+#[derive(Default)]
+pub(crate) struct Figures(Mutex<Vec<String>>);
+
+impl Figures {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+}
+
+impl CacheMetrics for Figures {
+    fn started(&self, spec: &InformerSpec) {
+        self.0.lock().push(format!("started {}", spec.kind));
+    }
+    fn size(&self, _: &InformerSpec, objects: usize, bytes: u64) {
+        self.0.lock().push(format!("size {objects} {bytes}"));
+    }
+    fn synced(&self, _: &InformerSpec, synced: bool) {
+        self.0.lock().push(format!("synced {synced}"));
+    }
+    fn relist(&self, _: &InformerSpec, reason: Reason) {
+        self.0.lock().push(format!("relist {reason}"));
+    }
+    fn watch_event(&self, _: &InformerSpec, event: WatchEventType) {
+        self.0.lock().push(event.as_str().into());
+    }
+    fn stopped(&self, spec: &InformerSpec) {
+        self.0.lock().push(format!("stopped {}", spec.kind));
+    }
+}

@@ -1,0 +1,247 @@
+//! Watches: what they apply, how they end, and what is asked after that.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use wharf_cache::{InformerState, Informers, Options, Registration};
+use wharf_core::{ObjectKey, Reason};
+
+use crate::fake::{Fake, Feed, Reply, config_maps, list, object, object_uid, status, status_object};
+use crate::recorder::Recorder;
+use std::sync::Arc;
+
+/// An informer with object `x` at version 5, in a watch from version 10.
+struct Watching {
+    fake: Fake,
+    feed: Feed,
+    recorder: Arc<Recorder>,
+    informers: Informers,
+    registration: Registration,
+}
+
+async fn watching() -> Watching {
+    watching_with(Options::default()).await
+}
+
+async fn watching_with(options: Options) -> Watching {
+    let fake = Fake::new();
+    fake.lists([list("10", &[object("x", "5")])]);
+    let feed = fake.open_watch();
+    let recorder = Recorder::new();
+    let informers = fake.informers_with(options);
+    let registration = informers.attach(config_maps(), recorder.clone());
+    recorder.take(2).await;
+    fake.wait("watch=1", 1).await;
+    Watching { fake, feed, recorder, informers, registration }
+}
+
+/// CR7: what a watch reports is in the store and announced; a deletion carries its last state.
+#[tokio::test(start_paused = true)]
+async fn events_are_applied() {
+    let w = watching().await;
+    w.feed.event("ADDED", &object("y", "11")).await;
+    w.feed.event("MODIFIED", &object("y", "12")).await;
+    w.feed.event("DELETED", &object("y", "13")).await;
+    w.feed.event("DELETED", &object("never-seen", "14")).await;
+    w.feed.event("MODIFIED", &object_uid("x", "another", "15")).await;
+    w.feed.event("ADDED", &object_uid("x", "another", "15")).await;
+    w.feed.event("DELETED", &object_uid("x", "a-third", "16")).await;
+    let want = [
+        "Watch add a/y 11",
+        "Watch update a/y 11 12",
+        "Watch delete a/y 12 13 known",
+        "Watch replace a/x x:5 another:15",
+        "Watch delete a/x 15 15 unknown",
+    ];
+    assert_eq!(w.recorder.take(want.len()).await, want);
+    assert!(w.registration.store().is_empty());
+    assert_eq!((w.registration.store().bytes(), &*w.registration.store().resource_version()), (0, "16"));
+}
+
+/// R6, R11: a watch that the server closes goes on at once from the last version, which a
+/// bookmark moves too.
+#[tokio::test(start_paused = true)]
+async fn a_closed_watch_goes_on_at_once() {
+    let w = watching().await;
+    w.feed.event("BOOKMARK", r#"{"kind":"ConfigMap","metadata":{"resourceVersion":"30"}}"#).await;
+    let before = Instant::now();
+    drop(w.feed);
+    let watches = w.fake.wait("watch=1", 2).await;
+    assert!(watches[1].uri.contains("resourceVersion=30&"), "{watches:?}");
+    assert_eq!((watches[1].at - before, w.fake.list_queries().len()), (Duration::ZERO, 1));
+    assert_eq!(w.registration.state(), InformerState::Synced);
+}
+
+/// A broken connection is no more than that.
+#[tokio::test(start_paused = true)]
+async fn a_broken_watch_goes_on_at_once() {
+    let w = watching().await;
+    w.feed.event("MODIFIED", &object("x", "11")).await;
+    w.feed.raw(r#"{"type":"MODIFIED","object":{"apiVersion":"v1","ki"#).await;
+    w.feed.cut().await;
+    let watches = w.fake.wait("watch=1", 2).await;
+    assert!(watches[1].uri.contains("resourceVersion=11&"), "{watches:?}");
+    assert_eq!(w.fake.list_queries().len(), 1);
+}
+
+/// Lines come in any chunks; the last one may lack its newline, or be cut off.
+#[tokio::test(start_paused = true)]
+async fn chunks_and_last_lines() {
+    let w = watching().await;
+    let text = format!("{{\"type\":\"ADDED\",\"object\":{}}}\n\n", object("y", "11"));
+    let (first, rest) = text.split_at(40);
+    w.feed.raw(first).await;
+    w.feed.raw(&format!("{rest}{{\"type\":\"ADDED\",\"object\":{}}}", object("z", "12"))).await;
+    let second = w.fake.open_watch();
+    drop(w.feed);
+    assert_eq!(w.recorder.take(2).await, ["Watch add a/y 11", "Watch add a/z 12"]);
+    w.fake.wait("watch=1", 2).await;
+    second.event("DELETED", &object("y", "13")).await;
+    second.raw(r#"{"type":"ADDED","object":{"apiVer"#).await;
+    drop(second);
+    let watches = w.fake.wait("watch=1", 3).await;
+    assert!(watches[2].uri.contains("resourceVersion=13&"), "{watches:?}");
+    assert_eq!(w.fake.list_queries().len(), 1);
+}
+
+/// CR8: what is unknown is noted and ignored; it moves no version.
+#[tokio::test(start_paused = true)]
+async fn foreign_events_are_ignored() {
+    let w = watching().await;
+    w.feed.event("ADDED", &object("y", "11")).await;
+    w.feed.event("WHATEVER", r#"{"metadata":{"resourceVersion":"12"}}"#).await;
+    w.feed.event("ADDED", r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","resourceVersion":"13"}}"#).await;
+    drop(w.feed);
+    let watches = w.fake.wait("watch=1", 2).await;
+    assert!(watches[1].uri.contains("resourceVersion=11&"), "{watches:?}");
+    assert_eq!(w.recorder.lines(), ["Watch add a/y 11"]);
+    let error = w.informers.snapshot()[0].last_error.clone().unwrap();
+    assert!(error.contains("another kind: v1 Pod"), "{error}");
+}
+
+/// CR24, R8, R9: 410 leads to a list wherever it appears.
+#[tokio::test(start_paused = true)]
+async fn an_expired_watch_is_followed_by_a_list() {
+    let w = watching().await;
+    w.fake.lists([list("20", &[]), list("30", &[])]).watches([status(410, "Expired")]);
+    w.feed.event("ERROR", &status_object(410, "Expired")).await;
+    w.fake.wait("watch=1", 3).await;
+    assert_eq!(w.fake.list_queries()[1..], ["resourceVersion=10", "resourceVersion=20"]);
+    assert_eq!(w.recorder.lines(), ["Relist delete a/x 5 5 unknown"]);
+    assert_eq!(w.registration.state(), InformerState::Synced);
+}
+
+/// CR12: a server that is busy is asked again later for the same watch.
+#[tokio::test(start_paused = true)]
+async fn too_many_requests_lead_to_no_list() {
+    let w = watching().await;
+    w.fake.watches((0..3).map(|_| status(429, "TooManyRequests")));
+    w.feed.event("ERROR", &status_object(429, "TooManyRequests")).await;
+    let watches = w.fake.wait("watch=1", 5).await;
+    assert!(watches.iter().all(|watch| watch.uri.contains("resourceVersion=10&")), "{watches:?}");
+    assert!(watches.windows(2).all(|pair| pair[1].at - pair[0].at >= Duration::from_millis(800)), "{watches:?}");
+    assert_eq!(w.fake.list_queries().len(), 1);
+}
+
+/// R7: a server that is away is no reason to list when it comes back.
+#[tokio::test(start_paused = true)]
+async fn a_refused_connection_leads_to_no_list() {
+    let w = watching().await;
+    w.fake.watches((0..6).map(|_| Reply::Refuse));
+    let back = w.fake.open_watch();
+    w.feed.event("MODIFIED", &object("x", "11")).await;
+    drop(w.feed);
+    w.fake.wait("watch=1", 4).await;
+    assert!(matches!(w.registration.state(), InformerState::Failing { reason: Reason::ServerUnavailable, .. }));
+    w.fake.wait("watch=1", 8).await;
+    back.event("MODIFIED", &object("x", "12")).await;
+    assert_eq!(w.recorder.take(2).await, ["Watch update a/x 5 11", "Watch update a/x 11 12"]);
+    assert_eq!((w.registration.state(), w.fake.list_queries().len()), (InformerState::Synced, 1));
+}
+
+/// CR25: an event that cannot be read leads to a list, so nothing stays stale.
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_event_is_followed_by_a_list() {
+    for line in [r#"{"type":"MODIFIED","object":{"metadata":5}}"#, "}{", r#"{"type":"BOOKMARK","object":{}}"#] {
+        let w = watching().await;
+        w.fake.lists([list("20", &[object("x", "15")])]);
+        w.feed.raw(&format!("{line}\n")).await;
+        w.fake.wait("watch=1", 2).await;
+        assert_eq!(w.recorder.lines(), ["Relist update a/x 5 15"], "{line}");
+        assert_eq!(w.fake.list_queries()[1..], ["resourceVersion=10"], "{line}");
+        assert!(w.feed.is_closed());
+    }
+}
+
+/// A line without an end is not collected for ever.
+#[tokio::test(start_paused = true)]
+async fn an_endless_line_is_followed_by_a_list() {
+    let w = watching_with(Options { max_line_bytes: 100, ..Options::default() }).await;
+    w.fake.lists([list("20", &[])]);
+    w.feed.raw(&"x".repeat(101)).await;
+    w.fake.wait("watch=1", 2).await;
+    let error = w.informers.snapshot()[0].last_error.clone().unwrap();
+    assert_eq!(&*error, "watch v1 ConfigMap: a line of the watch has more than 100 bytes");
+}
+
+/// CR18: an object that the server cannot read any more is deleted the hard way.
+#[tokio::test(start_paused = true)]
+async fn an_internal_error_is_followed_by_a_list() {
+    let w = watching().await;
+    w.fake.lists([list("20", &[])]);
+    w.feed.event("ERROR", &status_object(500, "InternalError")).await;
+    assert_eq!(w.recorder.take(1).await, ["Relist delete a/x 5 5 unknown"]);
+    assert!(w.registration.store().get(&ObjectKey::new("a", "x")).is_none());
+}
+
+/// CR22, CR15: a silent watch is replaced once its time is over, without a list.
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_is_replaced() {
+    let w = watching_with(Options { watch_timeout: Duration::from_secs(60), ..Options::default() }).await;
+    let watches = w.fake.wait("watch=1", 2).await;
+    w.feed.closed().await;
+    let (_, seconds) = watches[0].uri.rsplit_once("timeoutSeconds=").unwrap();
+    let seconds: u64 = seconds.parse().unwrap();
+    assert!((60..120).contains(&seconds), "{seconds}");
+    let lasted = (watches[1].at - watches[0].at).as_secs();
+    assert!((seconds + 15..=seconds + 16).contains(&lasted), "{lasted} of {seconds}");
+    assert!(watches[1].uri.contains("resourceVersion=10&"));
+    assert_eq!(w.fake.list_queries().len(), 1);
+}
+
+/// CR10, CR28: watches that are closed at once do not make a storm.
+#[tokio::test(start_paused = true)]
+async fn watches_that_end_at_once_are_not_repeated_at_once() {
+    let fake = Fake::new();
+    fake.lists_then(|| list("10", &[])).watches_then(|| Reply::Json(200, String::new()));
+    let informers = fake.informers();
+    let registration = informers.attach(config_maps(), Recorder::new());
+    let start = fake.wait("watch=1", 1).await[0].at;
+    let watches = fake.wait("watch=1", 8).await;
+    let first_second = watches.iter().filter(|watch| watch.at - start < Duration::from_secs(1)).count();
+    assert!(first_second <= 2, "{watches:?}");
+    assert!(watches[7].at - start > Duration::from_secs(45), "{watches:?}");
+    assert!(matches!(registration.state(), InformerState::Failing { .. } | InformerState::Synced));
+}
+
+/// CR27.
+#[tokio::test(start_paused = true)]
+async fn a_compressed_watch_is_refused() {
+    let w = watching().await;
+    w.fake.lists([list("20", &[])]).watches([Reply::Encoded("gzip")]);
+    w.feed.event("BOOKMARK", r#"{"metadata":{"resourceVersion":"11"}}"#).await;
+    drop(w.feed);
+    w.fake.wait("watch=1", 3).await;
+    let error = w.informers.snapshot()[0].last_error.clone().unwrap();
+    assert!(error.contains("compressed (\"gzip\")"), "{error}");
+}
+
+/// managedFields never enter the store.
+#[tokio::test(start_paused = true)]
+async fn managed_fields_are_cut() {
+    let w = watching().await;
+    let fields = r#""managedFields":[{"manager":"kubectl"}],"namespace":"a""#;
+    w.feed.event("ADDED", &object("y", "11").replace(r#""namespace":"a""#, fields)).await;
+    w.recorder.take(1).await;
+    assert_eq!(w.registration.store().get(&ObjectKey::new("a", "y")).unwrap().json(), object("y", "11"));
+}
