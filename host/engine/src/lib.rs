@@ -1,1 +1,42 @@
-//! Placeholder while the crate is written.
+//! Runs untrusted components: the only crate that knows wasmtime.
+//!
+//! An [`Engine`] turns bytes into an [`Artifact`] (checked, compiled, cached), an artifact and
+//! a plugin's document into a [`Revision`], and a revision and a delivery into a
+//! [`CallReport`]. Each call has a fresh instance, a limit on memory, wall time and processor
+//! time, and runs on threads of its own. However a guest fails, the answer is a
+//! [`wharf_core::Reason`]; nothing a guest does ends the host.
+//!
+//! What a guest may do to the outside goes through [`Ports`], after its grants were checked
+//! here. This crate knows no Kubernetes client, no queue and no store.
+
+mod artifact;
+mod bindings;
+mod call;
+mod config;
+mod convert;
+mod cwasm;
+mod engine;
+mod epoch;
+mod failure;
+mod host;
+mod imports;
+mod inspect;
+mod limits;
+mod ports;
+mod revision;
+mod task;
+
+pub use artifact::Artifact;
+pub use config::EngineConfig;
+pub use engine::{Engine, EngineStats};
+pub use failure::{EngineError, LoadError};
+pub use inspect::{BinaryKind, Inspection, digest, inspect};
+pub use ports::{
+    ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, Propagation, Task, WriteOptions, Written,
+};
+pub use revision::{CallReport, Revision, RevisionSpec};
+
+/// The package of the contract that this engine serves.
+pub const WIT_PACKAGE: &str = "wharf:plugin@0.1.0";
+/// The wasmtime inside; the workspace pins exactly this one, and a test compares.
+pub const WASMTIME_VERSION: &str = "48.0.8";

@@ -1,0 +1,213 @@
+//! One call of a guest, from a fresh wasm store to its end. Owns the order of the steps and
+//! the budgets around them; runs on a guest thread. The wasm store never outlives the call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout_at};
+use wasmtime::component::InstancePre;
+use wasmtime::{Store, UpdateDeadline};
+use wharf_core::plugin::Limits;
+use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
+
+use crate::bindings::{Controller, ControllerIndices};
+use crate::convert;
+use crate::failure::{Phase, Stop, strike, text_of};
+use crate::host::log::LogSink;
+use crate::host::{Ctx, Plugin};
+use crate::limits::{
+    Budget, CpuMeter, HOST_CALL_BYTES, INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_HANDLES,
+    MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL, clean,
+};
+use crate::ports::{CallInfo, Task};
+
+/// What all calls of a revision share. Holds no engine, so that a call in flight does not keep
+/// the guest threads alive.
+pub(crate) struct Prepared {
+    pub(crate) wasmtime: wasmtime::Engine,
+    pub(crate) pre: InstancePre<Ctx>,
+    pub(crate) indices: ControllerIndices,
+    pub(crate) plugin: Arc<Plugin>,
+    pub(crate) limits: Limits,
+}
+
+/// Which exported function is called.
+pub(crate) enum Job {
+    ValidateConfig,
+    Describe,
+    Handle(Box<Delivery>),
+}
+
+/// What it answered.
+pub(crate) enum Answer {
+    Validated(Result<(), Vec<String>>),
+    Described(String),
+    Handled(Result<Outcome, Failure>),
+}
+
+/// What a call cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    pub(crate) peak_memory: u64,
+    pub(crate) host_calls: u32,
+    pub(crate) log_lines: u32,
+    pub(crate) log_dropped: u32,
+}
+
+/// Makes an instance, calls one function and throws the instance away.
+pub(crate) async fn run(prepared: Arc<Prepared>, job: Job, control: Handle) -> (Result<Answer, Strike>, Usage) {
+    let started = Instant::now();
+    let meter = Arc::new(CpuMeter::default());
+    let log = Arc::new(LogSink::new(Arc::clone(&prepared.plugin.ports), job.info()));
+    let (step, delivery) = Step::of(job, &prepared);
+    let budget = Budget::new(Arc::clone(&meter));
+    let limiter = Limiter::new(prepared.limits.memory);
+    let ctx = Ctx::new(Arc::clone(&prepared.plugin), limiter, budget, Arc::clone(&log), delivery, control);
+    let mut store = new_store(&prepared.wasmtime, ctx);
+    let result = meter.measure(steps(&prepared, &mut store, step)).await;
+    let ctx = store.data_mut();
+    ctx.flush_streams();
+    let (log_lines, log_dropped) = log.counts();
+    let usage = Usage {
+        wall: started.elapsed(),
+        cpu: meter.used(),
+        peak_memory: ctx.limiter.peak(),
+        host_calls: ctx.host_calls,
+        log_lines,
+        log_dropped,
+    };
+    let result = result.map_err(|fault| fault.strike(&ctx.limiter));
+    (result, usage)
+}
+
+impl Job {
+    fn info(&self) -> CallInfo {
+        let setup = |task| CallInfo { task, kind: None, key: None, cause: None, attempt: 1 };
+        match self {
+            Self::ValidateConfig => setup(Task::ValidateConfig),
+            Self::Describe => setup(Task::Describe),
+            Self::Handle(d) => CallInfo {
+                task: Task::Handle(d.event),
+                kind: Some(Arc::clone(&d.kind)),
+                key: Some(d.key.clone()),
+                cause: Some(d.cause),
+                attempt: d.attempt,
+            },
+        }
+    }
+}
+
+/// A job in the contract's words, with its budget.
+struct Step {
+    call: Call,
+    wall: Duration,
+    cpu: Duration,
+}
+
+enum Call {
+    ValidateConfig(String),
+    Describe,
+    Handle(Event, Box<crate::bindings::wharf::plugin::types::Delivery>),
+}
+
+impl Step {
+    fn of(job: Job, prepared: &Prepared) -> (Self, Option<Delivery>) {
+        let setup = |call| Self { call, wall: SETUP_WALL, cpu: SETUP_CPU };
+        match job {
+            Job::ValidateConfig => (setup(Call::ValidateConfig(prepared.plugin.config.as_ref().to_owned())), None),
+            Job::Describe => (setup(Call::Describe), None),
+            Job::Handle(delivery) => {
+                let Limits { deadline, cpu, .. } = prepared.limits;
+                let record = Box::new(convert::delivery(&delivery, deadline));
+                (Self { call: Call::Handle(delivery.event, record), wall: deadline, cpu }, Some(*delivery))
+            }
+        }
+    }
+}
+
+/// How a call went wrong.
+enum Fault {
+    Instantiate(wasmtime::Error),
+    World(wasmtime::Error),
+    Run(wasmtime::Error),
+    Answer(Strike),
+}
+
+impl Fault {
+    fn strike(self, limiter: &Limiter) -> Strike {
+        match self {
+            Self::Instantiate(error) => strike(&error, Phase::Instantiate, limiter),
+            Self::World(error) => Strike { reason: Reason::WorldMismatch, message: text_of(&error) },
+            Self::Run(error) => strike(&error, Phase::Run, limiter),
+            Self::Answer(strike) => strike,
+        }
+    }
+}
+
+fn new_store(engine: &wasmtime::Engine, ctx: Ctx) -> Store<Ctx> {
+    let mut store = Store::new(engine, ctx);
+    store.limiter(|ctx| &mut ctx.limiter);
+    store.set_hostcall_fuel(HOST_CALL_BYTES);
+    store.set_max_component_handles(MAX_HANDLES);
+    store.epoch_deadline_callback(|ctx| {
+        ctx.data().budget.check()?;
+        // Without a turn for others in between, the runtime would poll the guest again at once.
+        Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+    });
+    store
+}
+
+async fn steps(prepared: &Prepared, store: &mut Store<Ctx>, step: Step) -> Result<Answer, Fault> {
+    let deadline = arm(store, INSTANTIATE_WALL, INSTANTIATE_CPU);
+    let instance = in_time(deadline, prepared.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
+    let guest = prepared.indices.load(&mut *store, &instance).map_err(Fault::World)?;
+    let deadline = arm(store, step.wall, step.cpu);
+    in_time(deadline, invoke(&guest, store, step.call)).await.map_err(Fault::Run)?.map_err(Fault::Answer)
+}
+
+/// Starts a budget. Right before each part of a call, never earlier: what the host does in
+/// between is not the guest's to pay.
+fn arm(store: &mut Store<Ctx>, wall: Duration, cpu: Duration) -> Instant {
+    store.data_mut().budget.arm(wall, cpu);
+    store.set_epoch_deadline(1);
+    store.data().budget.deadline()
+}
+
+/// The epoch ends a guest that computes; this ends one that waits in a host call.
+async fn in_time<T>(deadline: Instant, work: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<T> {
+    timeout_at(deadline, work).await.unwrap_or_else(|_| Err(Stop::Wall.into()))
+}
+
+async fn invoke(guest: &Controller, store: &mut Store<Ctx>, call: Call) -> wasmtime::Result<Result<Answer, Strike>> {
+    Ok(match call {
+        Call::ValidateConfig(config) => {
+            let verdict = guest.wharf_plugin_setup().call_validate_config(store, &config).await?;
+            Ok(Answer::Validated(verdict.map_err(config_errors)))
+        }
+        Call::Describe => described(guest.wharf_plugin_setup().call_describe(store).await?),
+        Call::Handle(event, delivery) => {
+            let handler = guest.wharf_plugin_handler();
+            let answer = match event {
+                Event::Add => handler.call_add(store, &delivery).await?,
+                Event::Update => handler.call_update(store, &delivery).await?,
+                Event::Delete => handler.call_delete(store, &delivery).await?,
+            };
+            Ok(Answer::Handled(convert::answer(answer)))
+        }
+    })
+}
+
+fn config_errors(errors: Vec<String>) -> Vec<String> {
+    errors.iter().take(MAX_CONFIG_ERRORS).map(|error| clean(error, MAX_TEXT_BYTES)).collect()
+}
+
+fn described(text: String) -> Result<Answer, Strike> {
+    if text.len() <= MAX_DESCRIPTION_BYTES {
+        return Ok(Answer::Described(text));
+    }
+    let message = format!("the description has {} bytes, at most {MAX_DESCRIPTION_BYTES} are accepted", text.len());
+    Err(Strike { reason: Reason::DescribeFailed, message })
+}

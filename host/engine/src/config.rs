@@ -1,0 +1,103 @@
+//! How the engine is set up. Owns every setting of wasmtime, in two groups: what shapes the
+//! compiled code and what shapes the pool of instances. Never reads a file or an environment
+//! variable: the values come from whoever makes the engine.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ProfilingStrategy, Strategy, WasmBacktraceDetails,
+};
+
+use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// What a host decides about its engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// Instances alive at the same time, 2 to 4096. Each reserves about 8 GiB of address
+    /// space (not memory). Calls beyond it wait.
+    pub instances: u32,
+    /// Threads that run guests, at least 1.
+    pub threads: usize,
+    /// Where compiled components are kept; `None` compiles on every load.
+    pub cache_dir: Option<PathBuf>,
+    /// The largest component that is accepted, in bytes.
+    pub max_component_bytes: u64,
+}
+
+impl Default for EngineConfig {
+    /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB.
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self { instances: 256, threads: cores.saturating_sub(1).max(1), cache_dir: None, max_component_bytes: 64 << 20 }
+    }
+}
+
+impl EngineConfig {
+    /// The number of instances: enough for the largest component, and not more than the
+    /// address space allows.
+    pub(crate) fn live(&self) -> u32 {
+        self.instances.clamp(2, 4096)
+    }
+}
+
+/// All settings of wasmtime for an engine that runs guests.
+pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
+    let mut settings = Config::new();
+    code_settings(&mut settings);
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
+    settings
+}
+
+/// Everything that changes the compiled code, in one place: whoever compiles and whoever
+/// loads must agree on all of it.
+fn code_settings(c: &mut Config) {
+    c.strategy(Strategy::Cranelift).cranelift_opt_level(OptLevel::Speed);
+    // One compilation never takes all cores from the guests.
+    c.parallel_compilation(false);
+    c.epoch_interruption(true).consume_fuel(false);
+    // Synchronous exports only: calls cost a third of what they cost with it.
+    c.concurrency_support(false).wasm_component_model(true);
+    // Multi-memory stays on: adapters inside components need it.
+    c.wasm_memory64(false).wasm_relaxed_simd(false).shared_memory(false);
+    // GC, exceptions and threads are left out of the build, so there is nothing to switch off.
+    c.memory_reservation(4 << 30).memory_guard_size(32 << 20).guard_before_linear_memory(true);
+    c.memory_init_cow(true).memory_guaranteed_dense_image_size(32 << 20);
+    c.signals_based_traps(true).max_wasm_stack(512 * KIB).async_stack_size(MIB);
+    c.native_unwind_info(false).profiler(ProfilingStrategy::None);
+    c.wasm_backtrace_max_frames(NonZeroUsize::new(MAX_FRAMES)).wasm_backtrace_details(WasmBacktraceDetails::Disable);
+}
+
+/// Slots for `live` instances. Core instances are only a counter, and one component of a
+/// scripting language takes dozens of them.
+fn pool_settings(live: u32) -> PoolingAllocationConfig {
+    let mut p = PoolingAllocationConfig::new();
+    p.total_component_instances(live)
+        .total_stacks(live)
+        .total_memories(MEMORIES_PER_PERMIT * live)
+        .total_tables(TABLES_PER_PERMIT * live)
+        .total_core_instances(200 * live)
+        .max_core_instances_per_component(200)
+        .max_memories_per_component(4)
+        .max_memories_per_module(1)
+        .max_tables_per_component(32)
+        .max_tables_per_module(2)
+        .table_elements(MAX_TABLE_ELEMENTS)
+        .max_memory_size(MAX_MEMORY_BYTES)
+        .max_core_instance_size(MIB)
+        .max_component_instance_size(4 * MIB)
+        .linear_memory_keep_resident(MIB)
+        .table_keep_resident(64 * KIB)
+        .pagemap_scan(Enabled::Auto)
+        .decommit_batch_size(8)
+        .max_unused_warm_slots((live / 4).max(1));
+    p
+}
+
+/// Memory slots that the pool has for each permit to run.
+pub(crate) const MEMORIES_PER_PERMIT: u32 = 2;
+/// Table slots that the pool has for each permit to run.
+pub(crate) const TABLES_PER_PERMIT: u32 = 16;

@@ -1,0 +1,304 @@
+//! The ceilings of one call. Owns the numbers, the limiter of memories and tables, the meter
+//! of processor time, and the cutting of texts that come from guests. Never decides what an
+//! exceeded limit is called (that is `failure`).
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::Instant;
+use wasmtime::ResourceLimiter;
+
+use crate::failure::Stop;
+
+/// Hard ceiling of one memory, in bytes; `limits.memory` is usually lower.
+pub(crate) const MAX_MEMORY_BYTES: usize = 256 << 20;
+/// Elements of one table.
+pub(crate) const MAX_TABLE_ELEMENTS: usize = 20_000;
+/// Elements of all tables of an instance together.
+const MAX_TOTAL_ELEMENTS: usize = 64_000;
+/// Bytes that a guest may hand to the host in one host call.
+pub(crate) const HOST_CALL_BYTES: usize = 1 << 20;
+/// Handles that an instance may hold.
+pub(crate) const MAX_HANDLES: usize = 1000;
+/// Resources (streams, pollables) that the host keeps for an instance.
+pub(crate) const MAX_RESOURCES: usize = 256;
+/// Frames of a backtrace.
+pub(crate) const MAX_FRAMES: usize = 16;
+/// A message of a guest or of a strike, in bytes.
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
+/// `fault.reason`, in bytes.
+pub(crate) const MAX_REASON_BYTES: usize = 64;
+/// Fields of one log line.
+pub(crate) const MAX_LOG_FIELDS: usize = 32;
+/// The name of a log field, in bytes.
+pub(crate) const MAX_FIELD_NAME_BYTES: usize = 128;
+/// Log lines of one call.
+pub(crate) const MAX_LOG_LINES: u32 = 200;
+/// What `describe` may answer, in bytes.
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 256 << 10;
+/// Errors that `validate-config` may name.
+pub(crate) const MAX_CONFIG_ERRORS: usize = 64;
+/// Pointers in one `get-many` or `changed`.
+pub(crate) const MAX_POINTERS: usize = 256;
+/// Random bytes in one call.
+pub(crate) const MAX_RANDOM_BYTES: u32 = 65_536;
+/// An object that is handed to a guest, in bytes.
+pub(crate) const MAX_OBJECT_BYTES: usize = 4 << 20;
+/// A page of a list that is handed to a guest, in bytes.
+pub(crate) const MAX_PAGE_BYTES: usize = 16 << 20;
+/// Kubernetes Events of one call.
+pub(crate) const MAX_EVENTS: u32 = 100;
+/// Wall time to make an instance.
+pub(crate) const INSTANTIATE_WALL: Duration = Duration::from_secs(2);
+/// Processor time to make an instance.
+pub(crate) const INSTANTIATE_CPU: Duration = Duration::from_millis(500);
+/// Wall time of `validate-config` and of `describe`.
+pub(crate) const SETUP_WALL: Duration = Duration::from_secs(2);
+/// Processor time of `validate-config` and of `describe`.
+pub(crate) const SETUP_CPU: Duration = Duration::from_millis(500);
+
+/// Sums all memories and all tables of an instance, and remembers what it refused.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    max_bytes: usize,
+    bytes: usize,
+    peak: usize,
+    elements: usize,
+    refused: Option<Refused>,
+}
+
+/// A growth that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Bytes wanted, bytes allowed.
+    Memory(usize, usize),
+    /// Elements wanted, elements allowed.
+    Table(usize, usize),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(want, max) => write!(f, "{want} bytes of memory were asked for, {max} are allowed"),
+            Self::Table(want, max) => write!(f, "{want} table elements were asked for, {max} are allowed"),
+        }
+    }
+}
+
+impl Limiter {
+    pub(crate) fn new(max_bytes: u64) -> Self {
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        Self { max_bytes, bytes: 0, peak: 0, elements: 0, refused: None }
+    }
+
+    /// The most that all memories together ever had, in bytes.
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak as u64
+    }
+
+    pub(crate) fn refused(&self) -> Option<Refused> {
+        self.refused
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.bytes.saturating_sub(current).saturating_add(desired);
+        let allowed = self.max_bytes.min(MAX_MEMORY_BYTES);
+        if total > self.max_bytes || desired > MAX_MEMORY_BYTES {
+            self.refused = Some(Refused::Memory(total, allowed));
+            return Ok(false);
+        }
+        // Beyond its own maximum a memory does not grow, so nothing is counted.
+        if maximum.is_none_or(|maximum| desired <= maximum) {
+            self.bytes = total;
+            self.peak = self.peak.max(total);
+        }
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.elements.saturating_sub(current).saturating_add(desired);
+        if total > MAX_TOTAL_ELEMENTS || desired > MAX_TABLE_ELEMENTS {
+            self.refused = Some(Refused::Table(total, MAX_TABLE_ELEMENTS));
+            return Ok(false);
+        }
+        if maximum.is_none_or(|maximum| desired <= maximum) {
+            self.elements = total;
+        }
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        200
+    }
+
+    fn memories(&self) -> usize {
+        4
+    }
+
+    fn tables(&self) -> usize {
+        32
+    }
+}
+
+/// Wall and processor time of the running part of a call. Checked on every tick that the
+/// guest is on the processor, and inside host functions that work for long.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    deadline: Instant,
+    cpu: Duration,
+    meter: Arc<CpuMeter>,
+}
+
+impl Budget {
+    /// A budget with nothing in it: arm it before each part of a call.
+    pub(crate) fn new(meter: Arc<CpuMeter>) -> Self {
+        Self { deadline: Instant::now(), cpu: Duration::ZERO, meter }
+    }
+
+    /// Starts a new part of the call with a budget of its own.
+    pub(crate) fn arm(&mut self, wall: Duration, cpu: Duration) {
+        let now = Instant::now();
+        // A day is for ever; it also keeps the sum in range.
+        self.deadline = now + wall.min(Duration::from_secs(86_400));
+        self.cpu = self.meter.used().saturating_add(cpu);
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    pub(crate) fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Is there something left of both?
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        if self.meter.used() >= self.cpu {
+            return Err(Stop::Cpu);
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Stop::Wall);
+        }
+        Ok(())
+    }
+}
+
+/// Processor time of one call, measured by the thread's own clock around every poll: time in
+/// which the call waits, or in which other threads have the processor, does not count.
+#[derive(Debug, Default)]
+pub(crate) struct CpuMeter {
+    spent: AtomicU64,
+    entered: AtomicU64,
+}
+
+impl CpuMeter {
+    /// Time used up to now. Right only on the thread that is running the call.
+    pub(crate) fn used(&self) -> Duration {
+        let running = match self.entered.load(Ordering::Relaxed) {
+            0 => 0,
+            entered => thread_nanos().saturating_sub(entered),
+        };
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed).saturating_add(running))
+    }
+
+    /// Runs a future and counts the time of its polls.
+    pub(crate) async fn measure<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        std::future::poll_fn(|cx| {
+            self.entered.store(thread_nanos().max(1), Ordering::Relaxed);
+            let poll = future.as_mut().poll(cx);
+            let entered = self.entered.swap(0, Ordering::Relaxed);
+            self.spent.fetch_add(thread_nanos().saturating_sub(entered), Ordering::Relaxed);
+            poll
+        })
+        .await
+    }
+}
+
+fn thread_nanos() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// At most `max` bytes of a guest's text, with control characters escaped: what goes to logs
+/// and statuses must not be able to fake a line.
+pub(crate) fn clean(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max));
+    for c in text.chars() {
+        let before = out.len();
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        if out.len() > max {
+            out.truncate(before);
+            out.push('…');
+            break;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_are_summed_and_the_refusal_is_kept() {
+        let mut limiter = Limiter::new(10 << 16);
+        assert!(limiter.memory_growing(0, 6 << 16, None).unwrap());
+        assert!(limiter.memory_growing(0, 4 << 16, Some(4 << 16)).unwrap());
+        assert_eq!((limiter.peak(), limiter.refused()), (10 << 16, None));
+        assert!(!limiter.memory_growing(4 << 16, 5 << 16, None).unwrap());
+        assert_eq!(limiter.refused(), Some(Refused::Memory(11 << 16, 10 << 16)));
+        assert_eq!(limiter.peak(), 10 << 16);
+    }
+
+    #[test]
+    fn growth_beyond_a_memorys_own_maximum_counts_nothing() {
+        let mut limiter = Limiter::new(10 << 16);
+        assert!(limiter.memory_growing(0, 3 << 16, Some(2 << 16)).unwrap());
+        assert_eq!(limiter.peak(), 0);
+    }
+
+    #[test]
+    fn tables_have_a_ceiling_each_and_together() {
+        let mut limiter = Limiter::new(0);
+        assert!(limiter.table_growing(0, MAX_TABLE_ELEMENTS, None).unwrap());
+        assert!(!limiter.table_growing(0, MAX_TABLE_ELEMENTS + 1, None).unwrap());
+        for _ in 0..2 {
+            assert!(limiter.table_growing(0, MAX_TABLE_ELEMENTS, None).unwrap());
+        }
+        assert!(!limiter.table_growing(0, MAX_TABLE_ELEMENTS, None).unwrap());
+    }
+
+    #[test]
+    fn texts_are_cut_at_characters_and_cannot_fake_lines() {
+        assert_eq!(clean("a\nb\u{1b}[31m\u{2028}", 64), "a\\nb\\u{1b}[31m\\u{2028}");
+        assert_eq!(clean("éééé", 5), "éé…");
+        assert_eq!(clean("abc", 3), "abc");
+    }
+
+    #[tokio::test]
+    async fn waiting_costs_no_processor_time() {
+        let meter = CpuMeter::default();
+        meter
+            .measure(async {
+                tokio::task::yield_now().await;
+                assert!(meter.entered.load(Ordering::Relaxed) > 0);
+            })
+            .await;
+        let spent = meter.used();
+        assert!(spent > Duration::ZERO);
+        assert_eq!(meter.used(), spent, "nothing is counted outside polls");
+    }
+}

@@ -1,0 +1,160 @@
+//! One immutable pair of a component and a plugin's document, ready to be called. Owns the
+//! calls as the rest of the host sees them; never retries one and never decides when.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use wasmtime::component::Linker;
+use wharf_core::plugin::{Limits, PluginName};
+use wharf_core::{Delivery, Failure, Grants, Outcome, Reason, Strike};
+
+use crate::artifact::Artifact;
+use crate::bindings::ControllerIndices;
+use crate::call::{self, Answer, Job, Prepared, Usage};
+use crate::engine::Engine;
+use crate::failure::LoadError;
+use crate::host::{Ctx, Plugin};
+use crate::imports;
+use crate::ports::Ports;
+
+/// What a plugin's document says, as far as calls need it.
+pub struct RevisionSpec {
+    /// Namespace and name of the plugin.
+    pub name: PluginName,
+    /// Ceilings of each call.
+    pub limits: Limits,
+    /// What it may use.
+    pub grants: Grants,
+    /// `spec.config` as JSON text; `{}` where the document has none.
+    pub config: Arc<str>,
+    /// What it can reach.
+    pub ports: Arc<dyn Ports>,
+}
+
+/// How a call ended, and what it cost.
+#[derive(Clone, Debug)]
+pub struct CallReport {
+    /// The guest's own answer, or the host's reason to count a strike.
+    pub result: Result<Result<Outcome, Failure>, Strike>,
+    /// Wall time from the start of the instance to the end of the call, without the time that
+    /// the call waited for a slot.
+    pub wall: Duration,
+    /// Processor time of guest and host functions together.
+    pub cpu: Duration,
+    /// The most memory that the instance had, in bytes.
+    pub peak_memory: u64,
+    /// Calls of the guest to interfaces of `wharf:plugin`.
+    pub host_calls: u32,
+    /// Log lines that were handed on.
+    pub log_lines: u32,
+    /// Log lines that were dropped because there were too many.
+    pub log_dropped: u32,
+}
+
+/// A plugin's component, linked and checked. Calls are independent of each other and may run
+/// at the same time: each has an instance of its own.
+pub struct Revision {
+    engine: Engine,
+    artifact: Arc<Artifact>,
+    prepared: Arc<Prepared>,
+    permits: u32,
+}
+
+impl fmt::Debug for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.prepared.plugin.name;
+        f.debug_struct("Revision").field("plugin", name).field("artifact", &self.artifact).finish_non_exhaustive()
+    }
+}
+
+impl Revision {
+    pub(crate) fn prepare(engine: Engine, linker: &Linker<Ctx>, artifact: Arc<Artifact>, spec: RevisionSpec) -> Result<Self, LoadError> {
+        imports::check(artifact.imports(), &spec.grants)?;
+        let world = |e: wasmtime::Error| LoadError::caused(Reason::WorldMismatch, &e);
+        let pre = linker.instantiate_pre(&artifact.component).map_err(world)?;
+        let indices = ControllerIndices::new(&pre).map_err(world)?;
+        let RevisionSpec { name, limits, grants, config, ports } = spec;
+        let plugin = Arc::new(Plugin { name, grants, config, ports });
+        let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits });
+        let permits = artifact.permits();
+        Ok(Self { engine, artifact, prepared, permits })
+    }
+
+    /// The component.
+    pub fn artifact(&self) -> &Arc<Artifact> {
+        &self.artifact
+    }
+
+    /// Namespace and name of the plugin.
+    pub fn name(&self) -> &PluginName {
+        &self.prepared.plugin.name
+    }
+
+    /// Asks the component whether its configuration is good; the inner error is its list of
+    /// what is not, at most 64 entries. Nothing that the guest does has an effect. Cancel safe.
+    ///
+    /// # Errors
+    /// When the guest does not get to an answer; `WorldMismatch` if its exports have other
+    /// types than the contract.
+    pub async fn validate_config(&self) -> Result<Result<(), Vec<String>>, Strike> {
+        match self.run(Job::ValidateConfig).await.0? {
+            Answer::Validated(verdict) => Ok(verdict),
+            Answer::Described(_) | Answer::Handled(_) => Err(mixed_up()),
+        }
+    }
+
+    /// Asks the component what it wants, as JSON text of at most 256 KiB. Nothing that the
+    /// guest does has an effect. Cancel safe.
+    ///
+    /// # Errors
+    /// When the guest does not get to an answer; `DescribeFailed` if the answer is too long.
+    pub async fn describe(&self) -> Result<String, Strike> {
+        match self.run(Job::Describe).await.0? {
+            Answer::Described(text) => Ok(text),
+            Answer::Validated(_) | Answer::Handled(_) => Err(mixed_up()),
+        }
+    }
+
+    /// Calls the handler in a fresh instance, on a guest thread. Waits first if as many
+    /// instances are alive as may be; that time counts against nothing. Ports are used on the
+    /// runtime that this is awaited on.
+    ///
+    /// Cancel safe in that nothing leaks: a dropped call ends at the guest's next tick or host
+    /// call. What it had done to the cluster by then is done.
+    pub async fn call(&self, delivery: Delivery) -> CallReport {
+        let (answer, usage) = self.run(Job::Handle(Box::new(delivery))).await;
+        let result = answer.and_then(|answer| match answer {
+            Answer::Handled(result) => Ok(result),
+            Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
+        });
+        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped } = usage;
+        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped }
+    }
+
+    async fn run(&self, job: Job) -> (Result<Answer, Strike>, Usage) {
+        let slot = match self.engine.slot(self.permits).await {
+            Ok(slot) => slot,
+            Err(strike) => return (Err(strike), Usage::default()),
+        };
+        let guests = self.engine.guests();
+        let control = Handle::try_current().unwrap_or_else(|_| guests.clone());
+        let prepared = Arc::clone(&self.prepared);
+        let started = Instant::now();
+        let task = guests.spawn(async move {
+            let ended = call::run(prepared, job, control).await;
+            // Only now is the instance gone.
+            drop(slot);
+            ended
+        });
+        crate::task::join(task).await.unwrap_or_else(|lost| (Err(lost.strike()), Usage { wall: started.elapsed(), ..Usage::default() }))
+    }
+}
+
+/// An answer to another question than the one that was asked: impossible, and if it happens
+/// anyway the host's fault.
+fn mixed_up() -> Strike {
+    Strike { reason: Reason::HostError, message: "the answers of two calls were mixed up".to_owned() }
+}

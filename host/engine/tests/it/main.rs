@@ -1,0 +1,18 @@
+//! The engine from outside: good guests, bad ones and hostile ones, on real components.
+
+#[cfg(test)]
+mod cache;
+#[cfg(test)]
+mod cluster;
+#[cfg(test)]
+mod encode;
+#[cfg(test)]
+mod guests;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod load;
+#[cfg(test)]
+mod runtime;
+#[cfg(test)]
+mod support;
