@@ -1,0 +1,28 @@
+;; A good guest. `add` logs "call N" (N counts the calls of this instance, so it is always 1)
+;; with the field `name` from the object; `update` asks to be called again after 1500 ms;
+;; `delete` is done.
+(import "wharf:plugin/log@0.1.0" "emit" (func $emit (param i32 i32 i32 i32 i32)))
+(import "wharf:plugin/event@0.1.0" "get" (func $get (param i32 i32 i32 i32)))
+;; body
+(global $calls (mut i32) (i32.const 0))
+(data (i32.const 1024) "call ?")
+(data (i32.const 1032) "name")
+(data (i32.const 1040) "/metadata/name")
+(func $describe (result i32)
+  (i32.store (i32.const 16) (i32.const 1060))
+  (i32.store (i32.const 20) (i32.const 98))
+  (i32.const 16))
+(data (i32.const 1060) "{\"name\":\"ok\",\"version\":\"0.1.0\",\"subscribe\":[{\"name\":\"main\",\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}]}")
+(func $add (param $d i32) (result i32)
+  (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+  (i32.store8 (i32.const 1029) (i32.add (i32.const 48) (global.get $calls)))
+  (call $get (i32.const 0) (i32.const 1040) (i32.const 14) (i32.const 64))
+  (if (i32.eqz (i32.load8_u (i32.const 64))) (then unreachable))
+  ;; One field: its name, its value.
+  (i32.store (i32.const 80) (i32.const 1032))
+  (i32.store (i32.const 84) (i32.const 4))
+  (i32.store (i32.const 88) (i32.load (i32.const 68)))
+  (i32.store (i32.const 92) (i32.load (i32.const 72)))
+  (call $emit (i32.const 2) (i32.const 1024) (i32.const 6) (i32.const 80) (i32.const 1))
+  (call $done))
+(func $update (param $d i32) (result i32) (call $requeue (i32.const 1500)))

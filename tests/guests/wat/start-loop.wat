@@ -1,0 +1,4 @@
+;; Never gets as far as being an instance.
+;; body
+(func $spin (loop $again (br $again)))
+(start $spin)

@@ -1,0 +1,2 @@
+;; A whole component that is no plugin: it exports nothing.
+(component)
