@@ -1,1 +1,61 @@
-//! Placeholder while the crate is written.
+//! The command line of wharf: what was typed, what it means, what is printed, and how the
+//! process ends. Prints and exits; decides nothing about plugins or clusters.
+
+pub mod args;
+pub mod exit;
+mod get;
+mod inspect;
+mod rbac;
+mod report;
+mod run;
+mod table;
+mod validate;
+mod version;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+pub use report::CliError;
+
+/// Runs one command line, given with the program's name, to its exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are data, everything else is wrong usage; clap knows which.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::OK };
+            let _closed = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match execute(cli.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            report::print_error(&error);
+            ExitCode::from(error.code)
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<u8, CliError> {
+    match command {
+        Command::Run(args) => run::run(*args),
+        Command::Validate(args) => validate::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Get(args) => get::run(&args),
+        Command::Rbac(args) => rbac::run(&args),
+        Command::Version(args) => version::run(&args),
+    }
+}
+
+/// A small runtime for the commands that only ask something.
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, "start the async runtime") })?;
+    Ok(runtime.block_on(future))
+}

@@ -1,1 +1,16 @@
-//! Placeholder while the crate is written.
+//! Wiring and policy of the host: configuration, plugin sources, the registry of plugins and
+//! their swap, dispatch, the host side of guests' imports, status, servers and telemetry.
+//!
+//! This is where the other crates meet. What they decide (which call, when, what is true,
+//! how untrusted code is run) stays with them.
+
+pub mod admin;
+pub mod app;
+mod clock;
+pub mod config;
+mod connect;
+pub mod dispatch;
+pub mod plugins;
+pub mod ports;
+mod status;
+pub mod telemetry;

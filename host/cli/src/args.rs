@@ -1,0 +1,181 @@
+//! What was typed. Pure data: what it means is worked out by the commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Host for Kubernetes event handlers written as WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "wharf", version, about, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the host: watch the cluster and call the plugins
+    Run(Box<RunArgs>),
+    /// Check Plugin documents; reports every mistake with its line
+    Validate(ValidateArgs),
+    /// Show what a component is: world, imports, and what it asks for
+    Inspect(InspectArgs),
+    /// Show plugins, informers or queues of a running host
+    Get(GetArgs),
+    /// Print the roles that a set of Plugin documents needs
+    Rbac(RbacArgs),
+    /// Print the version
+    Version(VersionArgs),
+}
+
+/// `wharf run`. What is not given comes from the environment, then from the file, then from
+/// the defaults.
+#[derive(Debug, Default, Args)]
+pub struct RunArgs {
+    /// Configuration file (kind HostConfiguration) [env: WHARF_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Folder with Plugin documents and components
+    #[arg(long, visible_alias = "plugins", value_name = "DIR")]
+    pub plugins_dir: Option<PathBuf>,
+    /// Also run components without a Plugin document (no grants)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub allow_bare: Option<bool>,
+    /// Kubeconfig file; without one: KUBECONFIG, ~/.kube/config, or the pod's ServiceAccount
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Folder for the compile cache and the control socket
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Control socket [default: wharf.sock in the data folder]
+    #[arg(long, value_name = "PATH")]
+    pub control_socket: Option<PathBuf>,
+    /// Where /metrics is served; 0 turns it off
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics_bind_address: Option<String>,
+    /// Where /livez and /readyz are served; 0 turns them off
+    #[arg(long, value_name = "ADDRESS")]
+    pub health_probe_bind_address: Option<String>,
+    /// Guest instances that may be alive at once
+    #[arg(long, value_name = "N")]
+    pub engine_instances: Option<u32>,
+    /// Threads that run guests
+    #[arg(long, value_name = "N")]
+    pub engine_threads: Option<usize>,
+    /// Time for calls in flight to finish when the host stops
+    #[arg(long, value_name = "DURATION")]
+    pub drain_deadline: Option<String>,
+    /// Log filter, for example `info` or `info,wharf::call=debug`
+    #[arg(long, value_name = "FILTER")]
+    pub log_level: Option<String>,
+    /// auto, text or json; auto is text on a terminal
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+    /// Print the resulting configuration with the origin of each value, and end
+    #[arg(long)]
+    pub print_config: bool,
+}
+
+/// `wharf validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Plugin documents; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// `wharf inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A WebAssembly file
+    #[arg(value_name = "COMPONENT")]
+    pub component: PathBuf,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = InspectOutput::Text)]
+    pub output: InspectOutput,
+}
+
+/// How `inspect` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InspectOutput {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// `wharf get`.
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// What to show
+    #[arg(value_enum)]
+    pub what: What,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    /// Only plugins of this namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Data folder of the host
+    #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Control socket of the host [default: wharf.sock in the data folder]
+    #[arg(long, value_name = "PATH", env = "WHARF_CONTROL_SOCKET")]
+    pub control_socket: Option<PathBuf>,
+}
+
+/// What `get` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Plugins and what became of them
+    #[value(alias = "plugin")]
+    Plugins,
+    /// Watches and their stores
+    #[value(alias = "informer")]
+    Informers,
+    /// Queues and ledgers, one per plugin
+    #[value(alias = "queue")]
+    Queues,
+}
+
+/// How `get` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// A table
+    Table,
+    /// A table with more columns
+    Wide,
+    /// A JSON list
+    Json,
+    /// The same as YAML
+    Yaml,
+    /// Names only
+    Name,
+}
+
+/// `wharf rbac`.
+#[derive(Debug, Args)]
+pub struct RbacArgs {
+    /// Plugin documents; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Namespace that the host runs in
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "wharf-system")]
+    pub namespace: String,
+    /// ServiceAccount that the host runs as
+    #[arg(long, value_name = "NAME", default_value = "wharf")]
+    pub service_account: String,
+}
+
+/// `wharf version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = InspectOutput::Text)]
+    pub output: InspectOutput,
+}

@@ -1,0 +1,113 @@
+//! Errors as people see them: `error:`, `caused by:`, `hint:`, on standard error.
+//!
+//! Owns the form; what is said comes from the errors. Also owns writing data to standard
+//! output, where a closed pipe is success.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+/// An error with a hint and an exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CliError {
+    /// What failed.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub hint: String,
+    /// How the process ends.
+    pub code: u8,
+    /// What it was caused by.
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl CliError {
+    /// An error without a hint.
+    pub fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: String::new(), code, source: None }
+    }
+
+    /// Wraps an `anyhow` chain.
+    pub fn from_anyhow(code: u8, error: anyhow::Error) -> Self {
+        let message = error.to_string();
+        let source = error.source().map(|_| Box::<dyn std::error::Error + Send + Sync>::from(Cause::of(&error)));
+        Self { message, hint: String::new(), code, source }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// The causes below an `anyhow` error, kept as text.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Cause {
+    text: String,
+    #[source]
+    next: Option<Box<Cause>>,
+}
+
+impl Cause {
+    fn of(error: &anyhow::Error) -> Self {
+        let mut causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+        let mut cause = Self { text: causes.pop().unwrap_or_default(), next: None };
+        while let Some(text) = causes.pop() {
+            cause = Self { text, next: Some(Box::new(cause)) };
+        }
+        cause
+    }
+}
+
+/// The text of an error: what failed, why, what to do.
+pub fn render(error: &CliError) -> String {
+    let mut text = format!("error: {}\n", error.message.trim_end());
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        // Writing to a string cannot fail.
+        let _infallible = writeln!(text, "  caused by: {next}");
+        cause = next.source();
+    }
+    if !error.hint.is_empty() {
+        let _infallible = writeln!(text, "\nhint: {}", error.hint);
+    }
+    text
+}
+
+/// Prints an error. If standard error is closed nobody is there to be told.
+pub fn print_error(error: &CliError) {
+    let _closed = io::stderr().write_all(render(error).as_bytes());
+}
+
+/// Writes data to standard output. A reader that has gone away is no error.
+///
+/// # Errors
+/// Any other error of standard output.
+pub fn print_data(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CliError { source: Some(error.into()), ..CliError::new(crate::exit::USAGE, "write to standard output") })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chain_and_hint() {
+        let error = anyhow::anyhow!("connection refused").context("GET /version").context("reach the API server");
+        let error = CliError::from_anyhow(69, error).hint("check --kubeconfig");
+        assert_eq!(
+            render(&error),
+            "error: reach the API server\n  caused by: GET /version\n  caused by: connection refused\n\nhint: check --kubeconfig\n"
+        );
+        assert_eq!(render(&CliError::new(1, "no\n")), "error: no\n");
+    }
+}

@@ -1,0 +1,109 @@
+//! `wharf run`: settings, logging, the host, signals, exit code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use wharf_runtime::app::{Host, StartError};
+use wharf_runtime::config::{Layer, Settings};
+use wharf_runtime::telemetry::logging::{self, LogHandle};
+
+use crate::args::RunArgs;
+use crate::exit;
+use crate::report::{CliError, print_data};
+
+pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
+    let (file, print_config) = (args.config.clone(), args.print_config);
+    let env = |name: &str| std::env::var(name).ok();
+    let file = file.or_else(|| env("WHARF_CONFIG").map(Into::into));
+    let (settings, origins) = Settings::resolve(layer(args), &env, file.as_deref()).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    if print_config {
+        print_data(&settings.print(&origins))?;
+        return Ok(exit::OK);
+    }
+    let log = logging::init(settings.log_format, &settings.log_level).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("wharf-control")
+        .build()
+        .map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "start the async runtime") })?;
+    let code = runtime.block_on(host(&settings, Arc::new(log)));
+    // Nothing that is still running may keep the process from ending.
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    code
+}
+
+/// Runs a host until a signal. The first one drains, the second one ends at once.
+async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> {
+    let mut signals =
+        Signals::new().map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "listen for signals") })?;
+    let mut host = tokio::select! {
+        host = Host::start(settings, log) => host.map_err(start_error)?,
+        number = signals.next() => return Ok(killed(number)),
+    };
+    let first = tokio::select! {
+        number = signals.next() => number,
+        error = host.failed() => {
+            return Err(CliError::from_anyhow(exit::SOFTWARE, error).hint("report it with the log; the process may simply be started again"));
+        }
+    };
+    tokio::select! {
+        _ = host.stop(name(first), settings.drain_deadline) => Ok(exit::OK),
+        number = signals.next() => Ok(killed(number)),
+    }
+}
+
+fn start_error(error: StartError) -> CliError {
+    let (code, hint) = match &error {
+        StartError::Config(_) => (exit::CONFIG, "`wharf run --print-config` shows where each setting comes from"),
+        StartError::Unavailable(_) => (exit::UNAVAILABLE, "check --kubeconfig and --context, and that the server runs"),
+    };
+    CliError::from_anyhow(code, error.into()).hint(hint)
+}
+
+fn name(number: i32) -> &'static str {
+    if number == SignalKind::interrupt().as_raw_value() { "SIGINT" } else { "SIGTERM" }
+}
+
+/// 128 and the signal's number, as shells report it.
+fn killed(number: i32) -> u8 {
+    u8::try_from(128 + number).unwrap_or(exit::SOFTWARE)
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// The next signal's number. Cancel safe.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
+        }
+    }
+}
+
+fn layer(args: RunArgs) -> Layer {
+    Layer {
+        plugins_directory: args.plugins_dir,
+        allow_bare: args.allow_bare,
+        kubeconfig: args.kubeconfig,
+        context: args.context,
+        data_directory: args.data_dir,
+        control_socket: args.control_socket,
+        metrics_bind_address: args.metrics_bind_address,
+        health_probe_bind_address: args.health_probe_bind_address,
+        engine_instances: args.engine_instances,
+        engine_threads: args.engine_threads,
+        drain_deadline: args.drain_deadline,
+        log_level: args.log_level,
+        log_format: args.log_format,
+        ..Layer::default()
+    }
+}

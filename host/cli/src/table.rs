@@ -1,0 +1,76 @@
+//! Tables as kubectl prints them: no borders, columns in capitals, three spaces between,
+//! `<none>` for what is not there. Owns the look; rows come from the commands.
+
+/// A table of text cells.
+pub struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new(head: Vec<&'static str>) -> Self {
+        Self { head, rows: Vec::new() }
+    }
+
+    /// Adds a row; an empty cell is printed as `<none>`.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.into_iter().map(|c| if c.is_empty() { "<none>".to_owned() } else { c }).collect());
+    }
+
+    /// The table as text.
+    pub fn render(&self) -> String {
+        let mut widths: Vec<usize> = self.head.iter().map(|h| h.len()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let line = |cells: &mut dyn Iterator<Item = &str>| {
+            let mut text = String::new();
+            for (cell, width) in cells.zip(&widths) {
+                text.push_str(&format!("{cell:width$}   "));
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            text
+        };
+        let mut text = line(&mut self.head.iter().copied());
+        for row in &self.rows {
+            text.push_str(&line(&mut row.iter().map(String::as_str)));
+        }
+        text
+    }
+}
+
+/// An age as kubectl prints it: `5s`, `5m12s`, `3h20m`, `2d4h`.
+pub fn age(seconds: u64) -> String {
+    let (d, h, m, s) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let two = |a: u64, x: &str, b: u64, y: &str| if b == 0 { format!("{a}{x}") } else { format!("{a}{x}{b}{y}") };
+    match (d, h, m) {
+        (0, 0, 0) => format!("{s}s"),
+        (0, 0, _) => two(m, "m", s, "s"),
+        (0, _, _) => two(h, "h", m, "m"),
+        _ => two(d, "d", h, "h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_like_kubectl() {
+        let mut table = Table::new(vec!["NAME", "STATE"]);
+        table.row(vec!["a-long-name".into(), "Serving".into()]);
+        table.row(vec!["b".into(), String::new()]);
+        assert_eq!(table.render(), "NAME          STATE\na-long-name   Serving\nb             <none>\n");
+    }
+
+    #[test]
+    fn ages() {
+        for (seconds, want) in [(5, "5s"), (312, "5m12s"), (300, "5m"), (12_000, "3h20m"), (187_200, "2d4h")] {
+            assert_eq!(age(seconds), want);
+        }
+    }
+}

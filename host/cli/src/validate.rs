@@ -1,0 +1,51 @@
+//! `wharf validate`: reads documents and prints every mistake, with file, line and column.
+
+use std::io::Read;
+use std::path::Path;
+
+use wharf_runtime::config::document::{MAX_DOCUMENT_BYTES, read_documents};
+
+use crate::args::ValidateArgs;
+use crate::report::{CliError, print_data};
+
+pub(crate) fn run(args: &ValidateArgs) -> Result<u8, CliError> {
+    let mut bad = false;
+    for file in &args.files {
+        let text = read(file)?;
+        let documents = read_documents(file, &text);
+        if documents.is_empty() {
+            return Err(CliError::new(crate::exit::NO, format!("{}: no document in it", file.display())));
+        }
+        for document in documents {
+            let line = match document {
+                Ok(document) => format!("{}: plugin {} is valid\n", file.display(), document.name),
+                Err(error) => {
+                    bad = true;
+                    format!("{}\n", error.to_string().trim_end())
+                }
+            };
+            print_data(&line)?;
+        }
+    }
+    Ok(if bad { crate::exit::NO } else { crate::exit::OK })
+}
+
+/// Reads a document's text, within its size limit; `-` is standard input.
+pub(crate) fn read(file: &Path) -> Result<String, CliError> {
+    let failed = |error: std::io::Error| CliError {
+        source: Some(error.into()),
+        ..CliError::new(crate::exit::USAGE, format!("read {}", file.display()))
+    };
+    let mut text = String::new();
+    let limit = MAX_DOCUMENT_BYTES + 1;
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(limit).read_to_string(&mut text).map_err(failed)?;
+    } else {
+        std::fs::File::open(file).map_err(failed)?.take(limit).read_to_string(&mut text).map_err(failed)?;
+    }
+    if text.len() as u64 > MAX_DOCUMENT_BYTES {
+        let message = format!("{}: more than the {MAX_DOCUMENT_BYTES} bytes that a document may have", file.display());
+        return Err(CliError::new(crate::exit::NO, message));
+    }
+    Ok(text)
+}

@@ -1,0 +1,124 @@
+//! What the control API answers, as rows. Host and command line share these types; the
+//! JSON names are camelCase. Owns no data: a [`StatusSource`] has it.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the rows come from. Called for each request; should answer within milliseconds.
+pub trait StatusSource: Send + Sync {
+    /// All plugins, by namespace and name.
+    fn plugins(&self) -> Vec<PluginRow>;
+    /// All informers, by kind and scope.
+    fn informers(&self) -> Vec<InformerRow>;
+    /// All workqueues, by plugin.
+    fn queues(&self) -> Vec<QueueRow>;
+}
+
+/// One plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PluginRow {
+    /// The tenant.
+    pub namespace: String,
+    /// Unique within the namespace.
+    pub name: String,
+    /// Short name of the serving revision; empty if none serves.
+    pub revision: String,
+    /// `sha256:…` of the serving component; empty if none serves.
+    pub digest: String,
+    /// `Starting`, `Serving`, `Refused`, `Sleeping`.
+    pub state: String,
+    /// Why, if it is refused or sleeps.
+    pub reason: String,
+    /// The same in detail, for people.
+    pub message: String,
+    /// What it is subscribed to, in words.
+    pub subscriptions: Vec<String>,
+    /// Guest calls that ended.
+    pub calls: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Keys that wait for a change after a failure.
+    pub parked: u64,
+    /// Keys that wait to be worked on, now or later.
+    pub waiting: u64,
+    /// Since when `state` holds, in seconds.
+    pub age_seconds: u64,
+    /// The file or resource that defines it.
+    pub source: String,
+}
+
+/// One informer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InformerRow {
+    /// For example `ConfigMap`.
+    pub kind: String,
+    /// For example `v1` or `apps/v1`.
+    pub api_version: String,
+    /// A namespace, or `*`.
+    pub scope: String,
+    /// Label and field selectors; empty selects everything.
+    pub selectors: String,
+    /// Who listens.
+    pub handlers: u64,
+    /// Objects in the store.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// `Starting`, `Synced`, `Sleeping`, `Failing`, `Stopped`.
+    pub state: String,
+    /// Why, if it sleeps or fails.
+    pub reason: String,
+    /// Full lists after the first one.
+    pub relists: u64,
+    /// Since the server last sent anything, in seconds; absent if it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event_age_seconds: Option<u64>,
+}
+
+/// One workqueue and its plugin's ledger.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueRow {
+    /// The plugin, `namespace/name`.
+    pub plugin: String,
+    /// Keys that could be worked on now.
+    pub ready: u64,
+    /// Keys that wait for their time.
+    pub waiting: u64,
+    /// Keys in work.
+    pub processing: u64,
+    /// Time that the oldest key in work has been worked on.
+    pub longest_running_seconds: f64,
+    /// Keys that wait for a change after a failure.
+    pub parked: u64,
+    /// Objects that the plugin was told about.
+    pub ledger_entries: u64,
+}
+
+/// The host itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VersionRow {
+    /// Version of the host.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// When the control API started, RFC 3339.
+    pub started: String,
+}
+
+/// The log filter, as asked for and as answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogLevelRow {
+    /// A level, or `TARGET=LEVEL,…`.
+    pub filter: String,
+}
+
+/// How the control API says no.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// What failed.
+    pub error: String,
+}

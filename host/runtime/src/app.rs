@@ -1,0 +1,189 @@
+//! The host as a whole: builds the parts in order, and takes them down in the reverse one.
+//!
+//! Owns start and stop and nothing in between. Start: reach the API server, engine,
+//! informers, servers, plugins. Stop: no new wishes, no new keys, calls in flight end
+//! within the drain deadline, watches, Events, servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use wharf_cache::{CacheMetrics, Informers};
+use wharf_core::ledger::Policy;
+use wharf_engine::{Engine, EngineConfig};
+
+use crate::admin::{ControlEndpoint, ControlServer, Health, LogControl, Probe, Server, StatusSource, serve_health, serve_metrics};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::connect;
+use crate::dispatch::Shared;
+use crate::plugins::Registry;
+use crate::plugins::directory::Directory;
+use crate::plugins::stage::Stage;
+use crate::ports::PortsFactory;
+use crate::ports::api::{Api, Identity};
+use crate::ports::recorder::Recorder;
+use crate::status::HostStatus;
+use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
+use crate::telemetry::metrics::Metrics;
+
+/// Why a host did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting, a folder or an address cannot be used.
+    #[error("the host cannot start with this configuration")]
+    Config(#[source] anyhow::Error),
+    /// The API server cannot be reached within the deadline.
+    #[error("the API server cannot be reached")]
+    Unavailable(#[source] anyhow::Error),
+}
+
+/// A running host.
+pub struct Host {
+    registry: Arc<Registry>,
+    informers: Informers,
+    servers: Servers,
+    follow: JoinHandle<()>,
+    recorder: JoinHandle<()>,
+    /// Ends the source of plugins first, everything else after the drain.
+    stop_plugins: CancellationToken,
+    stop_rest: CancellationToken,
+}
+
+impl Host {
+    /// Starts a host; `log` is what the control API changes. Returns when the servers listen and the plugins are being loaded;
+    /// `/readyz` tells when everything has synced.
+    ///
+    /// # Errors
+    /// See [`StartError`]. What was started until then is taken down again.
+    pub async fn start(settings: &Settings, log: Arc<dyn LogControl>) -> Result<Self, StartError> {
+        let started = Instant::now();
+        let connection = connect::connect(settings).await?;
+        let (stop_plugins, stop_rest) = (CancellationToken::new(), CancellationToken::new());
+        // Whoever leaves early takes the tasks along.
+        let guard = stop_rest.clone().drop_guard();
+        let guard_plugins = stop_plugins.clone().drop_guard();
+        std::fs::create_dir_all(&settings.data_directory)
+            .with_context(|| format!("create the data directory {}", settings.data_directory.display()))
+            .map_err(StartError::Config)?;
+        let metrics = Metrics::new();
+        let engine_config = EngineConfig {
+            instances: settings.engine_instances,
+            threads: settings.engine_threads,
+            cache_dir: Some(settings.data_directory.join("cwasm")),
+            ..EngineConfig::default()
+        };
+        let max_component_bytes = engine_config.max_component_bytes;
+        let engine = Engine::new(engine_config).context("start the engine").map_err(StartError::Config)?;
+        let cache_metrics: Arc<dyn CacheMetrics> = Arc::<Metrics>::clone(&metrics);
+        let informers = Informers::new(connection.client.clone(), wharf_cache::Options::default(), cache_metrics);
+        let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());
+        let api = Api::new(
+            connection.client,
+            informers.clone(),
+            Identity::Host,
+            Arc::clone(&metrics),
+            connection.host.into(),
+        );
+        let ports = Arc::new(PortsFactory { api, recorder, metrics: Arc::clone(&metrics) });
+        let stage = Stage { engine, informers: informers.clone(), ports, metrics: Arc::clone(&metrics), defaults: settings.limits };
+        let policy = Policy::default();
+        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Arc::clone(&metrics), policy });
+        let registry = Registry::new(stage, shared, max_component_bytes);
+        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone()));
+        metrics.on_scrape(status.scraper());
+        let servers = Servers::start(settings, metrics, &status, log, &stop_rest).await.map_err(StartError::Config)?;
+        let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
+        let wishes = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
+        let follow = tokio::spawn(Arc::clone(&registry).follow(wishes, stop_plugins.clone()));
+        guard.disarm();
+        guard_plugins.disarm();
+        tracing::info!(target: "wharf::host", server = %connection.version, plugins = %settings.plugins_directory.display(), "host started");
+        tokio::spawn(tell_when_ready(status, started, stop_plugins.clone()));
+        Ok(Self { registry, informers, servers, follow, recorder: recorder_task, stop_plugins, stop_rest })
+    }
+
+    /// Waits until a part of the host that must run has ended by itself: a defect.
+    /// Cancel safe.
+    pub async fn failed(&mut self) -> anyhow::Error {
+        tokio::select! {
+            ended = &mut self.follow => anyhow::anyhow!("the plugin registry has ended: {ended:?}"),
+            ended = &mut self.recorder => anyhow::anyhow!("the Event recorder has ended: {ended:?}"),
+        }
+    }
+
+    /// Drains and stops. Calls in flight have until the deadline; returns how many had to
+    /// be cancelled (they are delivered again at the next start).
+    pub async fn stop(self, cause: &str, deadline: Duration) -> usize {
+        let started = Instant::now();
+        HostStopping { cause, deadline }.emit();
+        self.stop_plugins.cancel();
+        self.follow.abort();
+        let cancelled = self.registry.drain(deadline).await;
+        self.informers.shutdown().await;
+        self.stop_rest.cancel();
+        if tokio::time::timeout(Duration::from_secs(2), self.recorder).await.is_err() {
+            tracing::warn!(target: "wharf::host", "some Events were not written before the stop");
+        }
+        self.servers.stopped().await;
+        HostStopped { cancelled, duration: started.elapsed() }.emit();
+        cancelled
+    }
+}
+
+/// The host's own servers.
+struct Servers {
+    http: Vec<Server>,
+    control: ControlServer,
+}
+
+impl Servers {
+    async fn start(
+        settings: &Settings,
+        metrics: Arc<Metrics>,
+        status: &Arc<HostStatus>,
+        log: Arc<dyn LogControl>,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Self> {
+        let health = Health::new();
+        let (loaded, synced) = (Arc::clone(status), Arc::clone(status));
+        health.add("plugins", Probe::Ready, move || loaded.plugins_loaded());
+        health.add("informers", Probe::Ready, move || synced.informers_settled());
+        let http = [
+            serve_health(&settings.health_probe_bind_address, health, stop.clone()).await?,
+            serve_metrics(&settings.metrics_bind_address, metrics, stop.clone()).await?,
+        ];
+        let endpoint = ControlEndpoint::Unix(settings.control_socket.clone());
+        let source: Arc<dyn StatusSource> = Arc::<HostStatus>::clone(status);
+        let control = ControlServer::start(&endpoint, source, log, stop.clone()).await?;
+        Ok(Self { http: http.into_iter().flatten().collect(), control })
+    }
+
+    /// Waits until the last connection has ended.
+    async fn stopped(self) {
+        let ended = futures::future::join_all(self.http.into_iter().map(Server::stopped)).await;
+        for result in ended.into_iter().chain([self.control.stopped().await]) {
+            if let Err(error) = result {
+                tracing::warn!(target: "wharf::host", error = format!("{error:#}"), "a server did not stop in order");
+            }
+        }
+    }
+}
+
+/// Says once that everything that was there at the start serves or was refused.
+async fn tell_when_ready(status: Arc<HostStatus>, started: Instant, stop: CancellationToken) {
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = look.tick() => {}
+        }
+        if let Some(plugins) = status.ready() {
+            HostReady { plugins, duration: started.elapsed() }.emit();
+            return;
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The host's settings, resolved. Owns what each value may be and what follows from it;
+//! where values come from and which one wins is in `layers`.
+
+use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tracing_subscriber::EnvFilter;
+use wharf_core::plugin::Limits;
+use wharf_core::plugin::fields::{Node, Problems, excerpt};
+
+use super::layers::Layers;
+use super::origins::Origins;
+use super::settings::{Layer, SETTINGS};
+use crate::telemetry::LogFormat;
+
+/// The environment variable that names the file where no flag does.
+pub const CONFIG_ENV: &str = "WHARF_CONFIG";
+
+/// Longer paths do not fit into a Unix socket's address.
+const MAX_SOCKET_PATH: usize = 100;
+
+/// Everything that the host was told, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Folder with documents and components.
+    pub plugins_directory: PathBuf,
+    /// May a component without a document run?
+    pub allow_bare: bool,
+    /// Limits where neither document nor component says anything.
+    pub limits: Limits,
+    /// Instances alive at once, 1 to 4096.
+    pub engine_instances: u32,
+    /// Threads that run guests, at least 1.
+    pub engine_threads: usize,
+    /// Folder that the host writes to.
+    pub data_directory: PathBuf,
+    /// The control socket.
+    pub control_socket: PathBuf,
+    /// File with the way to the cluster; `None`: where kubectl would look, or the pod's own.
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of that file; `None`: its current one.
+    pub context: Option<String>,
+    /// Where metrics are served: `:port` (all addresses), `address:port`, or `0` (nowhere).
+    pub metrics_bind_address: String,
+    /// Where health is served, likewise.
+    pub health_probe_bind_address: String,
+    /// A filter in `tracing_subscriber`'s notation, known to be readable.
+    pub log_level: String,
+    /// How lines look.
+    pub log_format: LogFormat,
+    /// Time for calls in flight when the host stops.
+    pub drain_deadline: Duration,
+}
+
+impl Settings {
+    /// Puts the layers together. `file` is the path of `--config`; without it the one in
+    /// `WHARF_CONFIG`, if any. Reads that file, blocking; at most 1 MiB of it. An empty
+    /// environment variable counts as absent.
+    ///
+    /// # Errors
+    /// A [`ConfigError`](super::ConfigError) with all mistakes of all layers.
+    pub fn resolve(flags: Layer, env: &dyn Fn(&str) -> Option<String>, file: Option<&Path>) -> anyhow::Result<(Self, Origins)> {
+        let named = env(CONFIG_ENV).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = file.map(Path::to_owned).or(named);
+        let mut layers = Layers::new(flags, env, path);
+        let settings = settings(&mut layers);
+        let origins = layers.finish()?;
+        // Without a problem every setting has a value: this cannot happen.
+        let settings = settings.ok_or_else(|| anyhow::anyhow!("the settings are incomplete"))?;
+        Ok((settings, origins))
+    }
+
+    /// The answer of `--print-config`: YAML that can be used as the file again, with the
+    /// origin of each value behind it.
+    pub fn print(&self, origins: &Origins) -> String {
+        origins.to_string()
+    }
+}
+
+/// The control socket of a host, from what `wharf get` was given, else the defaults.
+pub fn control_socket(data_dir: Option<&Path>, control_socket: Option<&Path>) -> PathBuf {
+    let default = SETTINGS.iter().find(|s| s.path == "dataDirectory").and_then(|s| s.default).unwrap_or_default();
+    control_socket.map_or_else(|| data_dir.unwrap_or(Path::new(default)).join("wharf.sock"), Path::to_owned)
+}
+
+fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
+    // All are read before the first `?`, so that all problems are found.
+    let path = |node: &Node<'_>, problems: &mut Problems| not_empty(node, problems).map(PathBuf::from);
+    let seconds = |from, to| Duration::from_secs(from)..=Duration::from_secs(to);
+    let plugins_dir = layers.pick("plugins.directory", path);
+    let allow_bare = layers.pick("plugins.allowBare", |n, p| n.flag(p));
+    let memory = layers.pick("defaults.limits.memory", |n, p| n.bytes(&Limits::MEMORY, p));
+    let deadline = layers.pick("defaults.limits.deadline", |n, p| n.duration(&Limits::DEADLINE, p));
+    let cpu = layers.pick("defaults.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
+    let concurrency = layers.pick("defaults.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
+    let instances = layers.pick("engine.instances", |n, p| n.integer(&(1..=4096), p));
+    let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
+    let data_dir = layers.pick("dataDirectory", path);
+    let socket = layers.pick("controlSocket", socket_path);
+    let kubeconfig = layers.pick("kubeconfig", path);
+    let context = layers.pick("context", |n, p| not_empty(n, p).map(str::to_owned));
+    let metrics = layers.pick("metricsBindAddress", bind_address);
+    let health = layers.pick("healthProbeBindAddress", bind_address);
+    let log_level = layers.pick("logLevel", filter);
+    let words = [("auto", LogFormat::Auto), ("text", LogFormat::Text), ("json", LogFormat::Json)];
+    let log_format = layers.pick("logFormat", |n, p| n.choice(&words, p));
+    let drain_deadline = layers.pick("drainDeadline", |n, p| n.duration(&seconds(1, 600), p));
+    let data_dir = data_dir?;
+    let control_socket = match socket {
+        Some(path) => path,
+        None => layers.derive("controlSocket", control_socket(Some(&data_dir), None).to_string_lossy().into(), socket_path)?,
+    };
+    Some(Settings {
+        plugins_directory: plugins_dir?,
+        allow_bare: allow_bare?,
+        limits: Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? },
+        engine_instances: u32::try_from(instances?).ok()?,
+        engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
+        data_directory: data_dir,
+        control_socket,
+        kubeconfig,
+        context,
+        metrics_bind_address: metrics?,
+        health_probe_bind_address: health?,
+        log_level: log_level?,
+        log_format: log_format?,
+        drain_deadline: drain_deadline?,
+    })
+}
+
+fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
+    node.checked(|text| !text.is_empty() && !text.contains('\0'), "value", "give it a value, or leave it out", problems)
+}
+
+fn socket_path(node: &Node<'_>, problems: &mut Problems) -> Option<PathBuf> {
+    let text = not_empty(node, problems)?;
+    if text.len() > MAX_SOCKET_PATH {
+        let hint = format!("at most {MAX_SOCKET_PATH}: set controlSocket to a short path");
+        problems.invalid(node.at(), format!("the socket's path has {} bytes", text.len()), hint);
+        return None;
+    }
+    Some(text.into())
+}
+
+fn filter(node: &Node<'_>, problems: &mut Problems) -> Option<String> {
+    let level = |word: &str| ["off", "error", "warn", "info", "debug", "trace"].contains(&word.to_ascii_lowercase().as_str());
+    // A bare word that is no level would be taken for a target, and a mistyped level never
+    // noticed. ASCII only: the parser of the filter panics on other letters.
+    let rule = |text: &str| {
+        let parts = text.split(',').all(|part| level(part.trim()) || part.contains('='));
+        parts && text.is_ascii() && EnvFilter::try_new(text).is_ok()
+    };
+    node.checked(rule, "log filter", "write error, warn, info, debug or trace, and after commas target=level", problems).map(str::to_owned)
+}
+
+/// `:port`, `address:port`, or `0` (also as a number).
+fn bind_address(node: &Node<'_>, problems: &mut Problems) -> Option<String> {
+    if node.value().as_u64() == Some(0) {
+        return Some("0".to_owned());
+    }
+    let text = node.text(problems)?;
+    let host = |host: &str| match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')),
+    };
+    let good = text == "0" || text.rsplit_once(':').is_some_and(|(name, port)| host(name) && port.parse::<u16>().is_ok());
+    if !good {
+        problems.invalid(node.at(), format!("{} is no address", excerpt(text)), "write :port, address:port, or 0 to turn it off");
+    }
+    good.then(|| text.to_owned())
+}
+
+/// All processors but one: watches and probes are never starved by guests.
+fn spare_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |all| all.get().saturating_sub(1).max(1))
+}

@@ -1,0 +1,25 @@
+//! What people wrote, read: Plugin documents and the host's own configuration.
+//!
+//! Owns YAML, and the way from a mistake to its line and column. What the fields of a Plugin
+//! document mean is decided in `wharf_core::plugin`.
+
+pub mod document;
+mod example;
+pub mod host;
+mod layers;
+mod origins;
+mod problem;
+mod scalar;
+mod settings;
+mod yaml;
+
+pub use document::{DocumentError, read_documents};
+pub use example::{environment_table, example_yaml};
+pub use host::{CONFIG_ENV, Settings, control_socket};
+pub use layers::ConfigError;
+pub use origins::{Origin, Origins};
+pub use problem::LocatedProblem;
+pub use settings::{Layer, SETTINGS, Setting};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! The one table of the host's settings: names, defaults and what they mean. Documentation,
+//! the example file and the layers come from it; what a value may be is checked in `host`.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// How a text from a flag or the environment becomes a value of the file's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// As it is.
+    Text,
+    /// Digits.
+    Integer,
+    /// `true` or `false`.
+    Flag,
+}
+
+impl Shape {
+    /// The value that a text stands for.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Text => Ok(text.into()),
+            Self::Integer => text.parse::<u64>().map(Value::from).map_err(|_| format!("{text:?} is no whole number")),
+            Self::Flag => text.parse::<bool>().map(Value::from).map_err(|_| format!("{text:?} is neither true nor false")),
+        }
+    }
+}
+
+/// A value of a flag, as the command line parser hands it over.
+pub(super) trait Given {
+    /// The value as the file would have it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn given(&self, shape: Shape) -> Result<Value, String>;
+}
+
+impl Given for String {
+    fn given(&self, shape: Shape) -> Result<Value, String> {
+        shape.read(self)
+    }
+}
+
+impl Given for PathBuf {
+    fn given(&self, _: Shape) -> Result<Value, String> {
+        self.to_str().map(Value::from).ok_or_else(|| format!("{self:?} is no UTF-8"))
+    }
+}
+
+impl Given for bool {
+    fn given(&self, _: Shape) -> Result<Value, String> {
+        Ok((*self).into())
+    }
+}
+
+impl Given for u32 {
+    fn given(&self, _: Shape) -> Result<Value, String> {
+        Ok((*self).into())
+    }
+}
+
+impl Given for usize {
+    fn given(&self, _: Shape) -> Result<Value, String> {
+        Ok((*self).into())
+    }
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its place in the file, with dots.
+    pub path: &'static str,
+    /// Its flag, if it has one.
+    pub flag: Option<&'static str>,
+    /// Its environment variable.
+    pub env: &'static str,
+    /// The default as text; `None` where there is none, or where it follows from others.
+    pub default: Option<&'static str>,
+    /// A value as it could be, for documentation.
+    pub example: &'static str,
+    /// What it means, what may be written, and what follows from it.
+    pub doc: &'static str,
+    pub(super) shape: Shape,
+}
+
+impl Setting {
+    /// RFC 6901 pointer of its place in the file.
+    pub(super) fn pointer(&self) -> String {
+        format!("/{}", self.path.replace('.', "/"))
+    }
+}
+
+macro_rules! settings {
+    ($($field:ident: $kind:ty = $path:literal, $flag:expr, $env:literal, $shape:ident, $default:expr, $example:literal, $doc:literal;)+) => {
+        /// The settings, in the order of the file.
+        pub const SETTINGS: &[Setting] = &[$(Setting {
+            path: $path, flag: $flag, env: $env, default: $default, example: $example, doc: $doc, shape: Shape::$shape,
+        },)+];
+
+        /// What was given on the command line. It is checked together with the environment
+        /// and the file, so that all mistakes come at once. The fields that have no flag are
+        /// for programs that start a host themselves.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Layer {
+            $(#[doc = $doc] pub $field: Option<$kind>,)+
+        }
+
+        impl Layer {
+            pub(super) fn get(&self, setting: &Setting) -> Option<Result<Value, String>> {
+                match setting.path {
+                    $($path => self.$field.as_ref().map(|value| value.given(setting.shape)),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    plugins_directory: PathBuf = "plugins.directory", Some("--plugins-dir"), "WHARF_PLUGINS_DIR", Text, Some("/etc/wharf/plugins"), "/etc/wharf/plugins",
+        "Folder with Plugin documents (*.yaml, *.yml) and components (*.wasm). It is watched: what is changed there is loaded while the host runs.";
+    allow_bare: bool = "plugins.allowBare", Some("--allow-bare"), "WHARF_ALLOW_BARE", Flag, Some("false"), "true",
+        "Also run a component that no Plugin document names. It gets no grants, and what it subscribes to in the namespace `default`, with the host's own identity. For development.";
+    default_memory: String = "defaults.limits.memory", None, "WHARF_DEFAULT_MEMORY", Text, Some("64Mi"), "32Mi",
+        "Memory of one instance where neither the document nor the component says anything; 1Mi to 256Mi. A guest that wants more is ended with MemoryExceeded.";
+    default_deadline: String = "defaults.limits.deadline", None, "WHARF_DEFAULT_DEADLINE", Text, Some("10s"), "2s",
+        "Wall time of one call, host calls included, where neither the document nor the component says anything; 10ms to 1m. A longer call is ended with DeadlineExceeded.";
+    default_cpu: String = "defaults.limits.cpu", None, "WHARF_DEFAULT_CPU", Text, Some("200ms"), "100ms",
+        "Processor time of one call where neither the document nor the component says anything; 5ms to 10s. A call that needs more is ended with CpuExceeded.";
+    default_concurrency: u32 = "defaults.limits.concurrency", None, "WHARF_DEFAULT_CONCURRENCY", Integer, Some("4"), "8",
+        "Calls of one plugin at the same time where neither the document nor the component says anything; 1 to 64. Calls for one object never overlap, whatever this is.";
+    engine_instances: u32 = "engine.instances", Some("--engine-instances"), "WHARF_ENGINE_INSTANCES", Integer, Some("256"), "64",
+        "Guest instances that may be alive at once, over all plugins; 1 to 4096. Each reserves 8 GiB of address space, not memory. Further calls wait.";
+    engine_threads: usize = "engine.threads", Some("--engine-threads"), "WHARF_ENGINE_THREADS", Integer, Some("0"), "2",
+        "Threads that run guests; 0 to 256. 0 is one less than the machine has processors, and at least one, so that watches and probes are never starved.";
+    data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
+        "Folder that the host writes to: compiled components, and the control socket. If it is lost, components are compiled again.";
+    control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",
+        "Unix socket that `wharf get` asks; at most 100 bytes. Without it: wharf.sock in the data folder. Whoever may open it sees all plugins.";
+    kubeconfig: PathBuf = "kubeconfig", Some("--kubeconfig"), "WHARF_KUBECONFIG", Text, None, "/etc/wharf/kubeconfig",
+        "File that says where the API server is and who the host is. Without it: the file that KUBECONFIG names, ~/.kube/config, or the pod's own ServiceAccount.";
+    context: String = "context", Some("--context"), "WHARF_CONTEXT", Text, None, "staging",
+        "Context of the kubeconfig. Without it: its current one.";
+    metrics_bind_address: String = "metricsBindAddress", Some("--metrics-bind-address"), "WHARF_METRICS_BIND_ADDRESS", Text, Some(":8080"), "127.0.0.1:8080",
+        "Where /metrics is served: `:port` on all addresses, or `address:port`. 0 turns it off.";
+    health_probe_bind_address: String = "healthProbeBindAddress", Some("--health-probe-bind-address"), "WHARF_HEALTH_PROBE_BIND_ADDRESS", Text, Some(":8081"), "127.0.0.1:8081",
+        "Where /livez and /readyz are served: `:port` on all addresses, or `address:port`. 0 turns them off, and with them the probes of a Deployment.";
+    log_level: String = "logLevel", Some("--log-level"), "WHARF_LOG_LEVEL", Text, Some("info"), "info,wharf::call=debug",
+        "What is logged: error, warn, info, debug or trace, and after commas target=level for parts. debug writes a line for each call.";
+    log_format: String = "logFormat", Some("--log-format"), "WHARF_LOG_FORMAT", Text, Some("auto"), "json",
+        "How it is logged: text, json, or auto, which is text on a terminal and json otherwise.";
+    drain_deadline: String = "drainDeadline", Some("--drain-deadline"), "WHARF_DRAIN_DEADLINE", Text, Some("30s"), "10s",
+        "Time for calls in flight to end when the host is asked to stop; 1s to 10m. What has not ended then is cancelled and worked on at the next start. A pod's terminationGracePeriodSeconds must be longer.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_one_rule() {
+        assert!(SETTINGS.len() < 25, "keep it small");
+        for (i, setting) in SETTINGS.iter().enumerate() {
+            if let Some(flag) = setting.flag {
+                let env = format!("WHARF_{}", flag.strip_prefix("--").unwrap().replace('-', "_").to_uppercase());
+                assert_eq!(setting.env, env);
+            }
+            assert!(setting.doc.ends_with('.') && !setting.doc.contains('\n'), "{}", setting.path);
+            assert!(SETTINGS.iter().skip(i + 1).all(|other| other.path != setting.path && other.env != setting.env));
+            assert!(setting.shape.read(setting.example).is_ok(), "{}", setting.path);
+        }
+    }
+
+    #[test]
+    fn paths_that_are_no_text_are_refused() {
+        use std::os::unix::ffi::OsStringExt;
+        let path = PathBuf::from(std::ffi::OsString::from_vec(vec![b'a', 0xff]));
+        assert_eq!(path.given(Shape::Text), Err(r#""a\xFF" is no UTF-8"#.to_owned()));
+    }
+}

@@ -1,0 +1,170 @@
+//! The host's own configuration.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wharf_core::plugin::Limits;
+
+use crate::config::{Layer, Origin, SETTINGS, Settings, control_socket, environment_table, example_yaml};
+use crate::telemetry::LogFormat;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
+
+fn no_env(_: &str) -> Option<String> {
+    None
+}
+
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("host.yaml");
+    std::fs::write(&path, format!("apiVersion: config.wharf.dev/v1alpha1\nkind: HostConfiguration\n{text}")).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn defaults() {
+    let (settings, origins) = Settings::resolve(Layer::default(), &no_env, None).unwrap();
+    let want = Settings {
+        plugins_directory: "/etc/wharf/plugins".into(),
+        allow_bare: false,
+        limits: Limits::default(),
+        engine_instances: 256,
+        engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
+        data_directory: "/var/lib/wharf".into(),
+        control_socket: "/var/lib/wharf/wharf.sock".into(),
+        kubeconfig: None,
+        context: None,
+        metrics_bind_address: ":8080".to_owned(),
+        health_probe_bind_address: ":8081".to_owned(),
+        log_level: "info".to_owned(),
+        log_format: LogFormat::Auto,
+        drain_deadline: Duration::from_secs(30),
+    };
+    assert_eq!(settings, want);
+    assert!(SETTINGS.iter().all(|setting| origins.of(setting.path) == Some(&Origin::Default)), "a setting is never read");
+}
+
+#[test]
+fn the_example_is_the_defaults() {
+    let text = std::fs::read_to_string(EXAMPLE).unwrap();
+    assert!(text == example_yaml(), "write this to deploy/host.example.yaml:\n{}", example_yaml());
+    let (settings, origins) = Settings::resolve(Layer::default(), &no_env, Some(Path::new(EXAMPLE))).unwrap();
+    assert_eq!(settings, Settings::resolve(Layer::default(), &no_env, None).unwrap().0);
+    for setting in SETTINGS {
+        let from_file = matches!(origins.of(setting.path), Some(Origin::File { .. }));
+        assert_eq!(from_file, setting.default.is_some(), "{}", setting.path);
+    }
+    // What is only a comment can be taken in.
+    let text = text.replace("# controlSocket:", "controlSocket:").replace("# kubeconfig:", "kubeconfig:").replace("# context:", "context:");
+    let (_dir, path) = file(text.split_once("kind: HostConfiguration\n").unwrap().1);
+    let (settings, _) = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap();
+    assert_eq!((settings.context.as_deref(), settings.control_socket.as_path()), (Some("staging"), Path::new("/run/wharf/wharf.sock")));
+}
+
+#[test]
+fn flag_over_environment_over_file_over_default() {
+    let (_dir, path) = file("logLevel: warn\nengine: {instances: 7, threads: 3}\ndrainDeadline: 5s\nplugins:\n  allowBare: true\n");
+    let env = |name: &str| match name {
+        "WHARF_LOG_LEVEL" => Some("debug".to_owned()),
+        "WHARF_ENGINE_INSTANCES" => Some("8".to_owned()),
+        "WHARF_CONTEXT" => Some(String::new()),
+        _ => None,
+    };
+    let flags = Layer { log_level: Some("trace".to_owned()), data_directory: Some("/d".into()), ..Layer::default() };
+    let (settings, origins) = Settings::resolve(flags, &env, Some(&path)).unwrap();
+    assert_eq!((settings.log_level.as_str(), settings.engine_instances, settings.engine_threads), ("trace", 8, 3));
+    assert_eq!((settings.drain_deadline, settings.allow_bare, settings.context), (Duration::from_secs(5), true, None));
+    assert_eq!(settings.control_socket, Path::new("/d/wharf.sock"));
+    assert_eq!(origins.of("logLevel"), Some(&Origin::Flag));
+    assert_eq!(origins.of("engine.instances"), Some(&Origin::Env));
+    assert_eq!(origins.of("plugins.allowBare"), Some(&Origin::File { path: path.clone(), line: 7 }));
+    let printed = origins.to_string();
+    assert_eq!(printed.replace(&path.display().to_string(), "host.yaml"), include_str!("printed.yaml"));
+    // What is printed can be used as the file.
+    std::fs::write(&path, printed).unwrap();
+    let (again, _) = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap();
+    assert_eq!((again.control_socket, again.log_level), (settings.control_socket, settings.log_level));
+}
+
+#[test]
+fn the_environment_may_name_the_file() {
+    let (_dir, path) = file("logFormat: json\n");
+    let env = |name: &str| (name == "WHARF_CONFIG").then(|| path.display().to_string());
+    assert_eq!(Settings::resolve(Layer::default(), &env, None).unwrap().0.log_format, LogFormat::Json);
+    let (_dir, other) = file("logFormat: text\n");
+    assert_eq!(Settings::resolve(Layer::default(), &env, Some(&other)).unwrap().0.log_format, LogFormat::Text);
+}
+
+#[test]
+fn addresses_and_sockets() {
+    for text in ["0", ":0", "127.0.0.1:9", "[::1]:9", "localhost:9"] {
+        let flags = Layer { metrics_bind_address: Some(text.to_owned()), ..Layer::default() };
+        let (settings, _) = Settings::resolve(flags, &no_env, None).unwrap();
+        assert_eq!(settings.metrics_bind_address, text);
+    }
+    for text in ["", "1", ":", ":65536", "a b:9", "::1:9", "[x]:9"] {
+        let flags = Layer { metrics_bind_address: Some(text.to_owned()), ..Layer::default() };
+        assert!(Settings::resolve(flags, &no_env, None).is_err(), "{text}");
+    }
+    let (_dir, path) = file("metricsBindAddress: 0\n");
+    assert_eq!(Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap().0.metrics_bind_address, "0");
+    assert_eq!(control_socket(None, None), Path::new("/var/lib/wharf/wharf.sock"));
+    assert_eq!(control_socket(Some(Path::new("a")), None), Path::new("a/wharf.sock"));
+    assert_eq!(control_socket(Some(Path::new("a")), Some(Path::new("b"))), Path::new("b"));
+}
+
+#[test]
+fn all_mistakes_of_all_layers() {
+    let (_dir, path) = file(
+        "plugin: {}\nplugins: {directroy: /x, allowBare: maybe}\ndefaults:\n  limits: {memory: 1Gi, timeout: 3s}\nengine: 4\nlogLevel: loud\ncontext:\nlogFormat: tetx\n",
+    );
+    let env = |name: &str| match name {
+        "WHARF_ALLOW_BARE" => Some("yes".to_owned()),
+        "WHARF_ENGINE_THREADS" => Some("many".to_owned()),
+        "WHARF_LOG_LEVEL" => Some("a=b=c".to_owned()),
+        "WHARF_DEFAULT_CPU" => Some("1ms".to_owned()),
+        _ => None,
+    };
+    let flags = Layer {
+        default_memory: Some("1".to_owned()),
+        metrics_bind_address: Some("8080".to_owned()),
+        data_directory: Some("d".repeat(120).into()),
+        drain_deadline: Some("1d".to_owned()),
+        plugins_directory: Some("".into()),
+        ..Layer::default()
+    };
+    let error = Settings::resolve(flags, &env, Some(&path)).unwrap_err().to_string();
+    assert_eq!(error.replace(&path.display().to_string(), "host.yaml") + "\n", include_str!("host-mistakes.txt"));
+}
+
+#[test]
+fn files_that_are_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("host.yaml");
+    let say = |text: Option<&str>| {
+        match text {
+            Some(text) => std::fs::write(&path, text).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let error = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap_err().to_string();
+        error.replace(&path.display().to_string(), "host.yaml")
+    };
+    let one = "write one, of apiVersion config.wharf.dev/v1alpha1 and kind HostConfiguration";
+    assert_eq!(say(Some("")), format!("host.yaml: 0 documents in the file [HostConfigInvalid]\n  hint: {one}"));
+    let two = say(Some("kind: x\n---\nkind: y\n"));
+    assert!(two.starts_with(&format!("host.yaml:1:1: 2 documents in the file [HostConfigInvalid]\n  hint: {one}\n")), "{two}");
+    assert_eq!(
+        say(Some("kind: Pod\napiVersion: v1\n")),
+        "host.yaml:1:1: /kind: kind Pod is not known here [HostConfigInvalid]\n  hint: known: HostConfiguration\n\
+         host.yaml:2:1: /apiVersion: apiVersion v1 is not known here [HostConfigInvalid]\n  hint: known: config.wharf.dev/v1alpha1"
+    );
+    assert_eq!(say(Some("a: [")), "host.yaml:1:4: no YAML: unclosed bracket '[' [HostConfigInvalid]");
+    assert_eq!(say(None), "host.yaml: cannot be read: No such file or directory (os error 2) [HostConfigInvalid]");
+}
+
+#[test]
+fn every_setting_is_in_the_table_of_variables() {
+    let table = environment_table();
+    assert_eq!(table.lines().count(), SETTINGS.len() + 1);
+    assert!(table.starts_with("WHARF_CONFIG  "));
+}

@@ -1,0 +1,246 @@
+//! The queue, the ledger and the serving revision of one plugin.
+//!
+//! Owns what survives a swap: keys never leave the queue and the ledger is kept, only the
+//! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
+//! (see `worker`) and never waits for one while it holds the lock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use wharf_cache::Change;
+use wharf_core::ledger::{Ledger, Policy};
+use wharf_core::plugin::{Limits, PluginName, Replay};
+use wharf_core::{Cause, Gvk, Object, TargetKey};
+use wharf_engine::Revision;
+use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
+
+use super::subscribed::Subscribed;
+use super::worker;
+use crate::clock::Clock;
+use crate::telemetry::metrics::Metrics;
+
+/// What every dispatcher of a host shares.
+pub struct Shared {
+    /// The host's clock.
+    pub clock: Clock,
+    /// Where calls are counted.
+    pub metrics: Arc<Metrics>,
+    /// When a key is parked.
+    pub policy: Policy,
+}
+
+/// The revision of a plugin that serves now. Immutable; exchanged as a whole.
+pub struct Serving {
+    /// The component, ready to be called.
+    pub revision: Arc<Revision>,
+    /// Grows with every swap of this plugin in this process.
+    pub number: u64,
+    /// Short name of the revision in logs and status.
+    pub tag: Arc<str>,
+    /// Limits of its calls.
+    pub limits: Limits,
+    /// Failure reasons that count by themselves in metrics.
+    pub reasons: Vec<Arc<str>>,
+}
+
+impl Serving {
+    /// A guest's failure reason as a metric label: itself if the description lists it.
+    pub fn label_of<'a>(&self, reason: &'a str) -> &'a str {
+        if self.reasons.iter().any(|known| **known == *reason) { reason } else { wharf_core::Reason::Other.as_str() }
+    }
+}
+
+/// The dispatcher of one plugin.
+pub struct Dispatcher {
+    pub(super) name: PluginName,
+    /// `namespace/name`: the metric label and log field.
+    pub(super) label: Arc<str>,
+    pub(super) queue: WorkQueue<TargetKey>,
+    pub(super) serving: ArcSwapOption<Serving>,
+    pub(super) state: Mutex<State>,
+    pub(super) shared: Arc<Shared>,
+    /// One task per number below the largest concurrency so far; it may have ended.
+    workers: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) calls: AtomicU64,
+    pub(super) failures: AtomicU64,
+}
+
+/// What changes together, under one lock.
+pub(super) struct State {
+    pub(super) ledger: Ledger<TargetKey, Arc<Object>>,
+    pub(super) subscribed: Arc<Subscribed>,
+    /// Why a waiting key was enqueued last; at most one entry per waiting key.
+    pub(super) causes: HashMap<TargetKey, Cause>,
+}
+
+/// Numbers of one dispatcher, for status and metrics.
+#[derive(Clone, Debug)]
+pub struct DispatcherStats {
+    /// Of the queue.
+    pub queue: Stats,
+    /// Keys that the ledger knows.
+    pub ledger_entries: usize,
+    /// Keys that are parked.
+    pub parked: usize,
+    /// Calls that ended.
+    pub calls: u64,
+    /// ... without success.
+    pub failures: u64,
+}
+
+impl Dispatcher {
+    /// A dispatcher without a revision: its queue fills, and nothing is called.
+    pub fn new(name: PluginName, shared: Arc<Shared>) -> Arc<Self> {
+        let label: Arc<str> = name.to_string().into();
+        let queue = WorkQueue::with(Arc::clone(&label), ExponentialPerKey::default(), shared.metrics.queue(&label));
+        queue.pause();
+        Arc::new(Self {
+            label,
+            queue,
+            serving: ArcSwapOption::empty(),
+            state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new() }),
+            shared,
+            workers: Mutex::new(Vec::new()),
+            calls: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            name,
+        })
+    }
+
+    /// The plugin's name.
+    pub fn name(&self) -> &PluginName {
+        &self.name
+    }
+
+    /// The revision that serves now.
+    pub fn serving(&self) -> Option<Arc<Serving>> {
+        self.serving.load_full()
+    }
+
+    /// What the plugin is subscribed to now.
+    pub fn subscribed(&self) -> Arc<Subscribed> {
+        Arc::clone(&self.state.lock().subscribed)
+    }
+
+    /// Notes a change of the store and enqueues the key. Called under the informer's lock:
+    /// never blocks, never fails.
+    pub(super) fn announce(&self, key: TargetKey, change: &Change<'_>, cause: Cause, heard: &AtomicU64) {
+        {
+            let mut state = self.state.lock();
+            // Under the lock: whoever decides next sees the change and the note together.
+            heard.store(change.sequence, Ordering::SeqCst);
+            state.ledger.observe(&key, change.old, change.new, change.final_state, change.final_known);
+        }
+        self.enqueue(key, cause);
+    }
+
+    /// A watch of this kind is in order again: everything that slept is judged.
+    pub(super) fn wake_kind(&self, kind: &Gvk) {
+        let keys: Vec<TargetKey> = {
+            let state = self.state.lock();
+            state.ledger.keys().filter(|key| matches!(key, TargetKey::Object { kind: k, .. } if **k == *kind)).cloned().collect()
+        };
+        for key in keys {
+            self.enqueue(key, Cause::Watch);
+        }
+    }
+
+    /// Puts a revision and its subscriptions into service: one step for whoever looks.
+    /// Calls in flight end on the old revision; keys never leave the queue. The old
+    /// subscriptions are returned, so that the caller drops their watches when it wants.
+    pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
+        let concurrency = serving.limits.concurrency;
+        let (old, keys) = {
+            let mut state = self.state.lock();
+            let first = self.serving.load().is_none();
+            let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
+            // In this order: at least one of the two announces every change.
+            subscribed.activate();
+            old.deactivate();
+            state.ledger.narrow(
+                &|key, object| old.matches(key, object),
+                &|key, object| subscribed.matches(key, object),
+                &|key| subscribed.object(key).latest(),
+            );
+            let replayed = if first { Vec::new() } else { state.ledger.replay(replay) };
+            self.serving.store(Some(Arc::new(serving)));
+            let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();
+            // Whatever the stores hold or the ledger knows is judged by the new rules;
+            // what is as it was costs one look.
+            keys.extend(state.ledger.keys().cloned().map(|key| (key, Cause::Watch)));
+            keys.extend(subscribed.keys().into_iter().map(|key| (key, Cause::InitialList)));
+            (old, keys)
+        };
+        for (key, cause) in keys {
+            self.enqueue(key, cause);
+        }
+        self.run_workers(concurrency);
+        self.queue.resume();
+        old
+    }
+
+    /// Stops handing out keys and waits until no call is in flight, at most so long; what
+    /// is then still running is cancelled. Returns the calls that were cancelled.
+    pub async fn drain(&self, deadline: Duration) -> usize {
+        self.queue.pause();
+        let drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()).await.is_ok();
+        let cancelled = if drained { 0 } else { self.queue.processing() };
+        let workers = std::mem::take(&mut *self.workers.lock());
+        for worker in &workers {
+            worker.abort();
+        }
+        for worker in workers {
+            // Ended or aborted: either way nothing runs any more.
+            let _ended = worker.await;
+        }
+        let subscribed = std::mem::take(&mut self.state.lock().subscribed);
+        subscribed.deactivate();
+        cancelled
+    }
+
+    /// Numbers for status and metrics. Costs a walk over the ledger.
+    pub fn stats(&self) -> DispatcherStats {
+        let queue = self.queue.stats();
+        let state = self.state.lock();
+        let parked = state.ledger.keys().filter(|key| state.ledger.entry(key).is_some_and(|entry| entry.parked.is_some())).count();
+        DispatcherStats {
+            queue,
+            ledger_entries: state.ledger.len(),
+            parked,
+            calls: self.calls.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Enqueues a key; of several causes the last one is told to the guest, but a change
+    /// seen by the watch is never hidden behind a pass over everything.
+    pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
+        {
+            let mut state = self.state.lock();
+            let known = state.causes.get(&key).copied();
+            if known != Some(Cause::Watch) || cause != Cause::InitialList {
+                state.causes.insert(key.clone(), cause);
+            }
+        }
+        self.queue.add(key);
+    }
+
+    /// As many workers as the revision's concurrency: each runs one call at a time. A
+    /// worker whose number is too high ends by itself.
+    fn run_workers(self: &Arc<Self>, concurrency: u32) {
+        let mut workers = self.workers.lock();
+        for index in 0..concurrency {
+            let task = || tokio::spawn(worker::run(Arc::clone(self), index));
+            match workers.get_mut(index as usize) {
+                Some(worker) if worker.is_finished() => *worker = task(),
+                Some(_) => {}
+                None => workers.push(task()),
+            }
+        }
+    }
+}

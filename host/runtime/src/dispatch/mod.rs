@@ -1,0 +1,14 @@
+//! From a change in a store to a call of a guest: the only room that mentions a plugin and
+//! an object together.
+//!
+//! One [`Dispatcher`] per plugin owns the plugin's queue and ledger. The stores announce
+//! into it ([`subscribed`]), its workers take keys out, decide late and call the revision
+//! that serves at that moment ([`worker`]). Which call is made is decided by the pure
+//! table in `wharf_core::diff`; when a key comes back is decided by the queue.
+
+mod dispatcher;
+mod subscribed;
+mod worker;
+
+pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
+pub use subscribed::Subscribed;

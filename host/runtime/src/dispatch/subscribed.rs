@@ -1,0 +1,260 @@
+//! What one revision of a plugin is subscribed to, attached to the shared informers.
+//!
+//! Owns the registrations (dropping the last one of an informer stops its watch) and the
+//! path from a store's change to the dispatcher's queue. Never calls a guest and never
+//! blocks: it notes, and enqueues a key.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use wharf_cache::{Change, ChangeCause, ChangeHandler, InformerSpec, InformerState, Informers, Registration, Scope, Store};
+use wharf_core::diff::{EventSet, Rules};
+use wharf_core::grant::Namespaces;
+use wharf_core::plugin::Subscription;
+use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, TargetKey};
+
+use super::dispatcher::Dispatcher;
+
+/// The subscriptions of one revision, by kind: a plugin has at most one per kind.
+#[derive(Default)]
+pub struct Subscribed {
+    kinds: HashMap<Gvk, Kind>,
+}
+
+/// What a store says of a key.
+pub enum Present {
+    /// The dispatcher was told of this state.
+    Settled(Option<Arc<Object>>),
+    /// The store has just changed here and is about to tell the dispatcher.
+    Changing(Option<Arc<Object>>),
+}
+
+impl Present {
+    /// The object, told or not.
+    pub fn latest(self) -> Option<Arc<Object>> {
+        match self {
+            Self::Settled(object) | Self::Changing(object) => object,
+        }
+    }
+}
+
+struct Kind {
+    subscription: Subscription,
+    events: EventSet,
+    attached: Vec<Attached>,
+}
+
+struct Attached {
+    scope: Scope,
+    registration: Registration,
+    announcer: Arc<Announcer>,
+}
+
+impl Subscribed {
+    /// Attaches to the shared informers, starting those that do not run yet. Nothing is
+    /// announced to the dispatcher before [`Self::activate`].
+    pub fn attach(subscriptions: Vec<Subscription>, informers: &Informers, dispatcher: &Arc<Dispatcher>) -> Self {
+        let kinds = subscriptions.into_iter().map(|subscription| {
+            let scopes = match &subscription.namespaces {
+                Namespaces::All => vec![Scope::All],
+                Namespaces::Some(names) => names.iter().cloned().map(Scope::Namespace).collect(),
+            };
+            let attached = scopes.into_iter().map(|scope| {
+                let announcer = Arc::new(Announcer {
+                    active: AtomicBool::new(false),
+                    heard: AtomicU64::new(0),
+                    kind: Arc::clone(&subscription.kind),
+                    dispatcher: Arc::downgrade(dispatcher),
+                });
+                let handler: Arc<dyn ChangeHandler> = Arc::<Announcer>::clone(&announcer);
+                let registration = informers.attach(spec(&subscription, scope.clone()), handler);
+                Attached { scope, registration, announcer }
+            });
+            let attached = attached.collect();
+            let events = subscription.events.iter().copied().collect();
+            ((*subscription.kind).clone(), Kind { subscription, events, attached })
+        });
+        Self { kinds: kinds.collect() }
+    }
+
+    /// Waits until the state of every watch is known: synced, sleeping (no such kind), or
+    /// refused. Cancel safe.
+    pub async fn settle(&self) {
+        for attached in self.attached() {
+            attached.registration.settle().await;
+        }
+    }
+
+    /// From now on changes go to the dispatcher. What came before must be enqueued by the
+    /// caller, from [`Self::keys`], after this.
+    pub fn activate(&self) {
+        // A kind with `events: []` is cached for reading only: nothing to announce.
+        for kind in self.kinds.values().filter(|kind| !kind.subscription.events.is_empty()) {
+            for attached in &kind.attached {
+                attached.announcer.active.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Stops announcing; the registrations stay until this value is dropped.
+    pub fn deactivate(&self) {
+        for attached in self.attached() {
+            attached.announcer.active.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// The subscriptions, in no particular order.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &Subscription> {
+        self.kinds.values().map(|kind| &kind.subscription)
+    }
+
+    /// The subscription that a key belongs to.
+    pub fn subscription(&self, key: &TargetKey) -> Option<&Subscription> {
+        self.kind(key).map(|kind| &kind.subscription)
+    }
+
+    /// The object of a key as the store has it now, and whether the dispatcher has heard of
+    /// that state. Call it under the dispatcher's lock.
+    pub fn object(&self, key: &TargetKey) -> Present {
+        let TargetKey::Object { key: object, .. } = key else { return Present::Settled(None) };
+        let Some(attached) = self.kind(key).and_then(|kind| kind.attached_for(object)) else { return Present::Settled(None) };
+        let (found, changing) = attached.registration.store().look(object);
+        match changing {
+            Some(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(found),
+            _ => Present::Settled(found),
+        }
+    }
+
+    /// Does a subscription match this object?
+    pub fn matches(&self, key: &TargetKey, object: &Object) -> bool {
+        self.kind(key).is_some_and(|kind| matches(&kind.subscription, object))
+    }
+
+    /// Is the key's watch refused, so that its state cannot be trusted? Such keys sleep.
+    pub fn asleep(&self, key: &TargetKey) -> bool {
+        let TargetKey::Object { key: object, .. } = key else { return false };
+        self.kind(key)
+            .and_then(|kind| kind.attached_for(object))
+            .is_some_and(|attached| matches!(attached.registration.state(), InformerState::Failing { reason: wharf_core::Reason::Forbidden, .. }))
+    }
+
+    /// Runs `decide` with the rules of the key's subscription; without one nothing matches.
+    pub fn with_rules<T>(&self, key: &TargetKey, decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T) -> T {
+        match self.kind(key) {
+            Some(kind) => {
+                let matches = |object: &Arc<Object>| matches(&kind.subscription, object);
+                decide(&Rules { matches: &matches, events: kind.events })
+            }
+            None => decide(&Rules { matches: &|_| false, events: EventSet::default() }),
+        }
+    }
+
+    /// The keys of all objects in the stores, for kinds that are delivered at all.
+    pub fn keys(&self) -> Vec<TargetKey> {
+        let kinds = self.kinds.values().filter(|kind| !kind.subscription.events.is_empty());
+        kinds
+            .flat_map(|kind| {
+                kind.attached.iter().flat_map(|attached| attached.registration.store().list(None)).map(|object| {
+                    TargetKey::object(Arc::clone(&kind.subscription.kind), object.key().clone())
+                })
+            })
+            .collect()
+    }
+
+    /// The store that covers a kind and place, if this plugin may read it from the cache:
+    /// the watch covers it, and no selector of the watch hides objects.
+    pub fn store(&self, kind: &Gvk, namespace: Option<&str>) -> Option<Readable<'_>> {
+        let kind = self.kinds.get(kind)?;
+        let attached = kind.attached.iter().find(|attached| match (&attached.scope, namespace) {
+            (Scope::All, _) => true,
+            (Scope::Namespace(scope), Some(namespace)) => **scope == *namespace,
+            (Scope::Namespace(_), None) => false,
+        })?;
+        let synced = matches!(attached.registration.state(), InformerState::Synced);
+        (synced && !narrowed(&kind.subscription)).then(|| Readable { store: attached.registration.store(), subscription: &kind.subscription })
+    }
+
+    fn kind(&self, key: &TargetKey) -> Option<&Kind> {
+        let TargetKey::Object { kind, .. } = key else { return None };
+        self.kinds.get(&**kind)
+    }
+
+    fn attached(&self) -> impl Iterator<Item = &Attached> {
+        self.kinds.values().flat_map(|kind| &kind.attached)
+    }
+}
+
+/// A store that a plugin may read, with the subscription that covers it.
+pub struct Readable<'a> {
+    /// The cached objects.
+    pub store: Arc<Store>,
+    /// Why the plugin may read it.
+    pub subscription: &'a Subscription,
+}
+
+impl Kind {
+    fn attached_for(&self, key: &ObjectKey) -> Option<&Attached> {
+        self.attached.iter().find(|attached| match &attached.scope {
+            Scope::All => true,
+            Scope::Namespace(namespace) => key.namespace.as_deref() == Some(&**namespace),
+        })
+    }
+}
+
+/// Does the object match the subscription's selectors? Namespaces are the watch's scope.
+fn matches(subscription: &Subscription, object: &Object) -> bool {
+    object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
+}
+
+/// A watch with a selector of its own reports DELETED both for gone and for unmatched, so
+/// only a subscription that does not want `delete` puts its selectors into the watch.
+fn narrowed(subscription: &Subscription) -> bool {
+    let selects = !subscription.label_selector.is_empty() || !subscription.field_selector.is_empty();
+    selects && !subscription.events.is_empty() && !subscription.events.contains(&Event::Delete)
+}
+
+fn spec(subscription: &Subscription, scope: Scope) -> InformerSpec {
+    let (label_selector, field_selector) = if narrowed(subscription) {
+        (subscription.label_selector.to_string(), subscription.field_selector.to_string())
+    } else {
+        Default::default()
+    };
+    InformerSpec { kind: (*subscription.kind).clone(), scope, label_selector, field_selector }
+}
+
+/// Tells one dispatcher of the changes in one store.
+struct Announcer {
+    active: AtomicBool,
+    /// Sequence of the last change that the dispatcher's ledger knows of.
+    heard: AtomicU64,
+    kind: Arc<Gvk>,
+    dispatcher: Weak<Dispatcher>,
+}
+
+impl ChangeHandler for Announcer {
+    fn on_attached(&self, sequence: u64) {
+        self.heard.store(sequence, Ordering::SeqCst);
+    }
+
+    fn on_change(&self, change: &Change<'_>) {
+        if !self.active.load(Ordering::SeqCst) {
+            self.heard.store(change.sequence, Ordering::SeqCst);
+            return;
+        }
+        let Some(dispatcher) = self.dispatcher.upgrade() else { return };
+        let cause = match change.cause {
+            ChangeCause::InitialList => Cause::InitialList,
+            ChangeCause::Watch | ChangeCause::Relist => Cause::Watch,
+        };
+        dispatcher.announce(TargetKey::object(Arc::clone(&self.kind), change.key.clone()), change, cause, &self.heard);
+    }
+
+    fn on_recovered(&self) {
+        if self.active.load(Ordering::SeqCst)
+            && let Some(dispatcher) = self.dispatcher.upgrade()
+        {
+            dispatcher.wake_kind(&self.kind);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One worker: takes a key, decides by the store as it is now, calls the guest, and
+//! records how the call ended.
+//!
+//! At most one call per key is in flight because the queue never hands a key out twice;
+//! a worker that is aborted or panics gives its key back through the queue's guard.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use wharf_core::ledger::{Call, Finished, Next, Start, Token};
+use wharf_core::{Cause, Delivery, Object, Reason, TargetKey};
+use wharf_engine::CallReport;
+use wharf_queue::Item;
+
+use super::dispatcher::{Dispatcher, Serving};
+use super::subscribed::{Present, Subscribed};
+use crate::telemetry::events::CallFinished;
+
+/// Runs until the queue is shut down, or the revision wants fewer workers.
+pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
+    while let Some(item) = dispatcher.queue.get().await {
+        // The revision is resolved when a key is dequeued, never before.
+        let Some(serving) = dispatcher.serving() else { continue };
+        if index >= serving.limits.concurrency {
+            dispatcher.queue.add(item.key().clone());
+            return;
+        }
+        work(&dispatcher, &serving, &item).await;
+    }
+}
+
+async fn work(dispatcher: &Dispatcher, serving: &Serving, item: &Item<TargetKey>) {
+    let key = item.key();
+    let Some((token, delivery)) = decide(dispatcher, serving, key, item.queued()) else { return };
+    let report = serving.revision.call(delivery.clone()).await;
+    let next = finish(dispatcher, key, token, &report);
+    dispatcher.calls.fetch_add(1, Ordering::Relaxed);
+    if !matches!(report.result, Ok(Ok(_))) {
+        dispatcher.failures.fetch_add(1, Ordering::Relaxed);
+    }
+    CallFinished { plugin: &dispatcher.label, revision: &serving.tag, delivery: &delivery, report: &report, parked: next.parked }
+        .emit(&dispatcher.shared.metrics, |reason| serving.label_of(reason));
+    arm(dispatcher, key, next.due, next.again);
+}
+
+/// Asks the table; a call is noted in the ledger before it starts.
+fn decide(dispatcher: &Dispatcher, serving: &Serving, key: &TargetKey, queued: Duration) -> Option<(Token, Delivery)> {
+    let now = dispatcher.shared.clock.now();
+    let start = {
+        let mut state = dispatcher.state.lock();
+        let subscribed = Arc::clone(&state.subscribed);
+        // A change that the store has and the ledger has not heard of yet: it is about to
+        // be announced, and that brings the key back. A key whose watch is refused sleeps.
+        let Present::Settled(object) = subscribed.object(key) else { return None };
+        if subscribed.asleep(key) {
+            return None;
+        }
+        let cause = state.causes.remove(key).unwrap_or(Cause::Watch);
+        let start = subscribed.with_rules(key, |rules| state.ledger.start(key, object.as_ref(), rules, now, serving.number));
+        match start {
+            Start::Call(call) => return delivery(&subscribed, key, call, cause, queued),
+            other => other,
+        }
+    };
+    match start {
+        Start::Call(_) => {}
+        Start::Nothing { next_due, .. } => arm(dispatcher, key, next_due, false),
+        Start::Held { until } => arm(dispatcher, key, Some(until), false),
+        Start::Again => arm(dispatcher, key, None, true),
+    }
+    None
+}
+
+fn delivery(
+    subscribed: &Subscribed,
+    key: &TargetKey,
+    call: Call<Arc<Object>>,
+    cause: Cause,
+    queued: Duration,
+) -> Option<(Token, Delivery)> {
+    let TargetKey::Object { kind, key: object } = key else { return None };
+    let subscription = subscribed.subscription(key)?;
+    let delivery = Delivery {
+        event: call.event,
+        kind: Arc::clone(kind),
+        key: object.clone(),
+        uid: Arc::clone(call.current.uid()),
+        subscription: Arc::clone(&subscription.name),
+        removal: call.removal,
+        final_state_unknown: call.final_state_unknown,
+        cause: call.cause.unwrap_or(cause),
+        attempt: call.attempt,
+        queued,
+        current: Some(call.current),
+        previous: call.previous,
+    };
+    Some((call.token, delivery))
+}
+
+fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallReport) -> Next {
+    let finished = match &report.result {
+        Ok(Ok(outcome)) => Finished::from(*outcome),
+        Ok(Err(failure)) => Finished::from(failure.clone()),
+        Err(strike) if strike.reason == Reason::Cancelled => Finished::Cancelled,
+        Err(strike) => Finished::from(strike.clone()),
+    };
+    let backoff = match &finished {
+        Finished::Retry(_) | Finished::Strike(_) | Finished::Waiting { .. } => dispatcher.queue.backoff(key),
+        Finished::Done | Finished::RequeueAfter(_) | Finished::Permanent(_) => {
+            dispatcher.queue.forget(key);
+            Duration::ZERO
+        }
+        Finished::Cancelled => Duration::ZERO,
+    };
+    let now = dispatcher.shared.clock.now();
+    dispatcher.state.lock().ledger.finish(key, token, finished, now, &dispatcher.shared.policy, backoff)
+}
+
+/// The ledger keeps due times; the queue only wakes the key up for them.
+fn arm(dispatcher: &Dispatcher, key: &TargetKey, due: Option<Duration>, again: bool) {
+    if again {
+        dispatcher.queue.add(key.clone());
+    } else if let Some(due) = due {
+        dispatcher.queue.add_after(key.clone(), due.saturating_sub(dispatcher.shared.clock.now()));
+    }
+}

@@ -1,0 +1,226 @@
+//! Plugins from a folder: YAML documents, and bare components where the operator allows
+//! them.
+//!
+//! Owns when the folder is read again: told by the file system, debounced, and looked at
+//! every ten seconds for file systems that tell nothing. A mounted ConfigMap is exchanged
+//! by a rename of its `..data` link, which is seen like any other change. Never decides
+//! what becomes of a plugin.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use notify::{RecursiveMode, Watcher};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use wharf_core::Reason;
+use wharf_core::plugin::{ComponentRef, PluginDocument, PluginName};
+
+use super::desired::{Desired, Refusal, Wishes};
+use crate::config::document::{MAX_DOCUMENT_BYTES, read_documents};
+
+/// Changes are collected until it has been quiet for so long.
+const QUIET: Duration = Duration::from_millis(20);
+/// ... but at most for so long.
+const LATEST: Duration = Duration::from_millis(500);
+/// Looked at without being told.
+const POLL: Duration = Duration::from_secs(10);
+/// A folder with more files than this is not what the operator meant.
+const MAX_FILES: usize = 10_000;
+
+/// The folder of plugins.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    /// The folder; not searched recursively.
+    pub path: PathBuf,
+    /// May a `.wasm` without a document run?
+    pub allow_bare: bool,
+}
+
+impl Directory {
+    /// Reads the folder whenever it changes and sends what it wishes, until stopped. The
+    /// first answer is sent before this returns.
+    ///
+    /// # Errors
+    /// When the folder cannot be read at the start. Later errors are logged and the last
+    /// wishes stay.
+    pub fn follow(self, stop: CancellationToken) -> anyhow::Result<watch::Receiver<Wishes>> {
+        let changed = Arc::new(Notify::new());
+        let tell = Arc::clone(&changed);
+        let mut watcher = notify::recommended_watcher(move |_event| tell.notify_one()).context("start the file watcher")?;
+        watcher
+            .watch(&self.path, RecursiveMode::NonRecursive)
+            .with_context(|| format!("watch the plugins directory {}", self.path.display()))?;
+        let (sender, receiver) = watch::channel(self.read()?);
+        tokio::spawn(async move {
+            let _watcher = watcher;
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = changed.notified() => quiet(&changed).await,
+                    () = tokio::time::sleep(POLL) => {}
+                }
+                match self.read() {
+                    Ok(wishes) => {
+                        sender.send_if_modified(|last| {
+                            let changed = *last != wishes;
+                            *last = wishes;
+                            changed
+                        });
+                    }
+                    Err(error) => tracing::warn!(
+                        target: "wharf::plugin", reason = %Reason::HostConfigInvalid, error = format!("{error:#}"),
+                        "plugins directory cannot be read, the last plugins stay"
+                    ),
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    /// Reads the folder once.
+    ///
+    /// # Errors
+    /// When the folder itself cannot be listed.
+    pub fn read(&self) -> anyhow::Result<Wishes> {
+        let mut wishes = Wishes::default();
+        let mut bare = Vec::new();
+        let mut used = Vec::new();
+        for path in self.files()? {
+            match path.extension().and_then(|e| e.to_str()) {
+                Some("yaml" | "yml") => self.read_file(&path, &mut wishes, &mut used),
+                Some("wasm") => bare.push(path),
+                _ => {}
+            }
+        }
+        if self.allow_bare {
+            for path in bare.into_iter().filter(|path| !used.contains(path)) {
+                self.add_bare(&path, &mut wishes);
+            }
+        }
+        Ok(wishes)
+    }
+
+    /// The folder's files in order of their names. Hidden ones and the `..` entries of a
+    /// mounted ConfigMap are left out.
+    fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let context = || format!("read the plugins directory {}", self.path.display());
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&self.path).with_context(context)? {
+            let entry = entry.with_context(context)?;
+            if entry.file_name().to_string_lossy().starts_with('.') || entry.path().is_dir() {
+                continue;
+            }
+            files.push(entry.path());
+            anyhow::ensure!(files.len() <= MAX_FILES, "{}: more than {MAX_FILES} files", context());
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    fn read_file(&self, path: &Path, wishes: &mut Wishes, used: &mut Vec<PathBuf>) {
+        let text = match read_text(path) {
+            Ok(text) => text,
+            Err(refusal) => {
+                wishes.unreadable.insert(path.to_owned(), refusal);
+                return;
+            }
+        };
+        for document in read_documents(path, &text) {
+            match document {
+                Ok(document) => {
+                    let ComponentRef::File(file) = &document.component;
+                    let component = self.path.join(file);
+                    used.push(component.clone());
+                    self.add(document, component, path, wishes);
+                }
+                Err(error) => {
+                    let refusal = Refusal { reason: error.reason(), message: error.to_string(), hint: String::new() };
+                    match error.name {
+                        Some(name) => insert(wishes, name, Err(refusal)),
+                        None => {
+                            wishes.unreadable.insert(path.to_owned(), refusal);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_bare(&self, path: &Path, wishes: &mut Wishes) {
+        let (Some(stem), Some(file)) = (path.file_stem().and_then(|s| s.to_str()), path.file_name().and_then(|s| s.to_str())) else {
+            return;
+        };
+        match PluginDocument::bare(stem, file) {
+            Ok(document) => self.add(document, path.to_owned(), path, wishes),
+            Err(problem) => {
+                wishes.unreadable.insert(path.to_owned(), Refusal::new(problem.reason, problem.message));
+            }
+        }
+    }
+
+    fn add(&self, document: PluginDocument, component: PathBuf, origin: &Path, wishes: &mut Wishes) {
+        let name = document.name.clone();
+        let desired = match fingerprint(&component) {
+            Ok(fingerprint) => Ok(Desired { document: Arc::new(document), component, fingerprint, origin: origin.to_owned() }),
+            Err(error) => Err(Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", component.display()))),
+        };
+        insert(wishes, name, desired);
+    }
+}
+
+/// The same name twice is refused, whichever file came first: nobody could tell which of
+/// the two the operator means.
+fn insert(wishes: &mut Wishes, name: PluginName, desired: Result<Desired, Refusal>) {
+    let merged = match wishes.plugins.remove(&name) {
+        None => desired,
+        Some(first) => {
+            let origin = |wish: &Result<Desired, Refusal>| match wish {
+                Ok(desired) => desired.origin.display().to_string(),
+                Err(_) => "another document".to_owned(),
+            };
+            let message = format!("plugin {name} is defined in {} and in {}", origin(&first), origin(&desired));
+            Err(Refusal::new(Reason::DuplicatePlugin, message))
+        }
+    };
+    wishes.plugins.insert(name, merged);
+}
+
+fn read_text(path: &Path) -> Result<String, Refusal> {
+    let invalid = |message: String| Refusal::new(Reason::DocumentInvalid, format!("{}: {message}", path.display()));
+    let size = std::fs::metadata(path).map_err(|e| invalid(e.to_string()))?.len();
+    if size > MAX_DOCUMENT_BYTES {
+        return Err(invalid(format!("{size} bytes, more than the {MAX_DOCUMENT_BYTES} that a document may have")));
+    }
+    std::fs::read_to_string(path).map_err(|e| invalid(e.to_string()))
+}
+
+fn fingerprint(path: &Path) -> std::io::Result<u64> {
+    let meta = std::fs::metadata(path)?;
+    let mut hasher = DefaultHasher::new();
+    (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.ino(), meta.dev()).hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+/// Waits until nothing has changed for a moment.
+async fn quiet(changed: &Notify) {
+    let latest = tokio::time::sleep(LATEST);
+    tokio::pin!(latest);
+    loop {
+        tokio::select! {
+            () = &mut latest => return,
+            () = tokio::time::sleep(QUIET) => return,
+            () = changed.notified() => {}
+        }
+    }
+}
+
+/// By file: which plugins came from it. What the registry keeps while a file is unreadable.
+pub fn origins(plugins: &BTreeMap<PluginName, Result<Desired, Refusal>>) -> BTreeMap<PluginName, PathBuf> {
+    plugins.iter().filter_map(|(name, wish)| wish.as_ref().ok().map(|d| (name.clone(), d.origin.clone()))).collect()
+}

@@ -1,0 +1,309 @@
+//! The plugins of this host: each one a task that turns wishes into a serving revision.
+//!
+//! Owns the only place where a revision is exchanged. One task per plugin, so that a slow
+//! compile or a watch that does not sync holds up nobody else; of several wishes the task
+//! works on the latest. A wish that is refused changes nothing that serves.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use wharf_core::Reason;
+use wharf_core::plugin::PluginName;
+
+use super::desired::{Desired, Refusal, Wishes};
+use super::stage::Stage;
+use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared};
+use crate::telemetry::events::{PluginRefused, PluginRemoved, PluginServing};
+
+/// Staging that was refused is tried again after this time: a missing kind's rights or an
+/// unreachable server may have changed without the plugin's file changing.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// What has become of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PluginState {
+    /// A first revision is being staged.
+    Starting,
+    /// The wished revision serves.
+    Serving,
+    /// The wish was refused; an earlier revision may serve.
+    Refused(Refusal),
+}
+
+/// A plugin's state, for status and people.
+#[derive(Clone, Debug)]
+pub struct PluginStatus {
+    /// Its name.
+    pub name: PluginName,
+    /// What has become of the last wish.
+    pub state: PluginState,
+    /// Short name of the serving revision; empty if none serves.
+    pub revision: String,
+    /// Digest of the serving component; empty if none serves.
+    pub digest: String,
+    /// Where the wish stands.
+    pub origin: PathBuf,
+    /// Since when this state holds.
+    pub since: Instant,
+    /// What it is subscribed to, in words.
+    pub subscriptions: Vec<String>,
+    /// Calls that may run at once; 0 if no revision serves.
+    pub concurrency: u32,
+    /// Queue and ledger.
+    pub stats: DispatcherStats,
+}
+
+/// All plugins of a host.
+pub struct Registry {
+    stage: Stage,
+    shared: Arc<Shared>,
+    max_component_bytes: u64,
+    plugins: Mutex<BTreeMap<PluginName, Plugin>>,
+    loaded: AtomicBool,
+}
+
+struct Plugin {
+    dispatcher: Arc<Dispatcher>,
+    wish: watch::Sender<Result<Desired, Refusal>>,
+    status: Arc<Mutex<Status>>,
+    origin: PathBuf,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+struct Status {
+    state: PluginState,
+    revision: String,
+    digest: String,
+    since: Instant,
+}
+
+impl Registry {
+    /// A registry without plugins.
+    pub fn new(stage: Stage, shared: Arc<Shared>, max_component_bytes: u64) -> Arc<Self> {
+        Arc::new(Self { stage, shared, max_component_bytes, plugins: Mutex::default(), loaded: AtomicBool::new(false) })
+    }
+
+    /// Follows a source of wishes until stopped. Cancel safe: plugins stay as they are.
+    pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
+        loop {
+            let now = wishes.borrow_and_update().clone();
+            self.apply(now).await;
+            self.loaded.store(true, Ordering::SeqCst);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = wishes.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    /// True once the first wishes were read; for readiness.
+    pub fn loaded(&self) -> bool {
+        self.loaded.load(Ordering::SeqCst)
+    }
+
+    /// The state of every plugin, by name.
+    pub fn status(&self) -> Vec<PluginStatus> {
+        let plugins = self.plugins.lock();
+        let row = |(name, plugin): (&PluginName, &Plugin)| {
+            let status = plugin.status.lock();
+            let subscribed = plugin.dispatcher.subscribed();
+            let mut subscriptions: Vec<String> = subscribed.subscriptions().map(|s| format!("{}={}", s.name, s.kind)).collect();
+            subscriptions.sort();
+            PluginStatus {
+                name: name.clone(),
+                state: status.state.clone(),
+                revision: status.revision.clone(),
+                digest: status.digest.clone(),
+                origin: plugin.origin.clone(),
+                since: status.since,
+                subscriptions,
+                concurrency: plugin.dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
+                stats: plugin.dispatcher.stats(),
+            }
+        };
+        plugins.iter().map(row).collect()
+    }
+
+    /// Drains all plugins at once. Returns how many calls had to be cancelled.
+    pub async fn drain(&self, deadline: Duration) -> usize {
+        let plugins = std::mem::take(&mut *self.plugins.lock());
+        let drained = futures::future::join_all(plugins.into_values().map(|plugin| end(plugin, deadline))).await;
+        drained.into_iter().sum()
+    }
+
+    async fn apply(self: &Arc<Self>, wishes: Wishes) {
+        for (path, refusal) in &wishes.unreadable {
+            tracing::error!(
+                target: "wharf::plugin", file = %path.display(), reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
+                "plugin document refused"
+            );
+        }
+        let gone: Vec<(PluginName, Plugin)> = {
+            let mut plugins = self.plugins.lock();
+            let gone = |name: &PluginName, p: &Plugin| !wishes.plugins.contains_key(name) && !wishes.unreadable.contains_key(&p.origin);
+            let names: Vec<PluginName> = plugins.iter().filter(|(name, p)| gone(name, p)).map(|(name, _)| name.clone()).collect();
+            names.into_iter().filter_map(|name| plugins.remove_entry(&name)).collect()
+        };
+        for (name, plugin) in gone {
+            let label = name.to_string();
+            let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |s| s.limits.deadline);
+            end(plugin, deadline).await;
+            PluginRemoved { plugin: &label }.emit(&self.shared.metrics);
+        }
+        for (name, wish) in wishes.plugins {
+            self.wish(name, wish);
+        }
+    }
+
+    fn wish(self: &Arc<Self>, name: PluginName, wish: Result<Desired, Refusal>) {
+        let mut plugins = self.plugins.lock();
+        if let Some(plugin) = plugins.get_mut(&name) {
+            if let Ok(desired) = &wish {
+                plugin.origin.clone_from(&desired.origin);
+            }
+            plugin.wish.send_if_modified(|last| {
+                let changed = *last != wish;
+                *last = wish;
+                changed
+            });
+            return;
+        }
+        let origin = wish.as_ref().map(|desired| desired.origin.clone()).unwrap_or_default();
+        let dispatcher = Dispatcher::new(name.clone(), Arc::clone(&self.shared));
+        let (sender, receiver) = watch::channel(wish);
+        let status = Status { state: PluginState::Starting, revision: String::new(), digest: String::new(), since: Instant::now() };
+        let status = Arc::new(Mutex::new(status));
+        let stop = CancellationToken::new();
+        let task = Task {
+            label: name.to_string().into(),
+            registry: Arc::clone(self),
+            dispatcher: Arc::clone(&dispatcher),
+            status: Arc::clone(&status),
+            served: None,
+            number: 0,
+        };
+        let task = tokio::spawn(task.run(receiver, stop.clone()));
+        plugins.insert(name, Plugin { dispatcher, wish: sender, status, origin, stop, task });
+    }
+}
+
+async fn end(plugin: Plugin, deadline: Duration) -> usize {
+    plugin.stop.cancel();
+    plugin.task.abort();
+    // Ended or aborted: either way no swap comes any more.
+    let _ended = plugin.task.await;
+    plugin.dispatcher.drain(deadline).await
+}
+
+/// The task of one plugin.
+struct Task {
+    label: Arc<str>,
+    registry: Arc<Registry>,
+    dispatcher: Arc<Dispatcher>,
+    status: Arc<Mutex<Status>>,
+    /// The wish that serves, with the digest of its component.
+    served: Option<(Desired, String)>,
+    number: u64,
+}
+
+impl Task {
+    async fn run(mut self, mut wishes: watch::Receiver<Result<Desired, Refusal>>, stop: CancellationToken) {
+        loop {
+            let wish = wishes.borrow_and_update().clone();
+            // A newer wish ends the staging of an older one: nothing of it serves yet.
+            let met = tokio::select! {
+                met = self.meet(wish) => met,
+                changed = wishes.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return,
+                },
+                () = stop.cancelled() => return,
+            };
+            let refused = met.is_err();
+            if let Err(refusal) = met {
+                self.refuse(refusal);
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = wishes.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(RETRY_AFTER), if refused => {}
+            }
+        }
+    }
+
+    /// Stages the wish and puts it into service, unless it serves already.
+    async fn meet(&mut self, wish: Result<Desired, Refusal>) -> Result<(), Refusal> {
+        let desired = wish?;
+        let started = Instant::now();
+        let stage = self.registry.stage.clone();
+        let component = stage.read(&desired.component, self.registry.max_component_bytes).await?;
+        if let Some((served, digest)) = &self.served
+            && served.document == desired.document
+            && *digest == wharf_engine::digest(&component.wasm)
+        {
+            let digest = digest.clone();
+            self.served = Some((desired, digest));
+            self.set(PluginState::Serving);
+            return Ok(());
+        }
+        let staged = stage.stage(&desired, &component, &self.dispatcher).await?;
+        self.number += 1;
+        let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
+        let serving = Serving {
+            revision: staged.revision,
+            number: self.number,
+            tag: Arc::clone(&tag),
+            limits: staged.limits,
+            reasons: staged.reasons,
+        };
+        let swapped = self.served.is_some();
+        // Dropping the old subscriptions stops the watches that nobody needs any more.
+        drop(self.dispatcher.swap(serving, staged.subscribed, desired.document.replay));
+        {
+            let mut status = self.status.lock();
+            (status.revision, status.digest) = (tag.to_string(), staged.digest.clone());
+        }
+        self.set(PluginState::Serving);
+        let subscribed = self.dispatcher.subscribed();
+        let kinds = subscribed.subscriptions().map(|subscription| &*subscription.kind);
+        self.registry.shared.metrics.subscribed(&self.label, kinds, &self.dispatcher.serving().map(|s| s.reasons.clone()).unwrap_or_default());
+        PluginServing { plugin: &self.label, revision: &tag, digest: &staged.digest, duration: started.elapsed(), swapped }
+            .emit(&self.registry.shared.metrics);
+        self.served = Some((desired, staged.digest));
+        Ok(())
+    }
+
+    /// Says it once per reason: a refusal that is tried again in vain is no news.
+    fn refuse(&self, refusal: Refusal) {
+        if self.status.lock().state == PluginState::Refused(refusal.clone()) {
+            return;
+        }
+        let reason: Reason = refusal.reason;
+        PluginRefused { plugin: &self.label, reason, error: &refusal.message, hint: &refusal.hint, serving: self.served.is_some() }
+            .emit(&self.registry.shared.metrics);
+        self.set(PluginState::Refused(refusal));
+    }
+
+    fn set(&self, state: PluginState) {
+        let mut status = self.status.lock();
+        if status.state != state {
+            status.state = state;
+            status.since = Instant::now();
+        }
+    }
+}
+
+/// The first twelve digits of a digest, for people.
+fn short(digest: &str) -> &str {
+    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+    hex.get(..12).unwrap_or(hex)
+}

@@ -1,0 +1,137 @@
+//! A new revision up to the moment before it serves: read, compile, check, probe, start
+//! what watches are missing.
+//!
+//! Each step can refuse, and a refusal changes nothing that serves. Never exchanges
+//! revisions itself (that is the registry's, in one step).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wharf_cache::Informers;
+use wharf_core::Reason;
+use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
+use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
+
+use super::desired::{Desired, Refusal};
+use crate::dispatch::{Dispatcher, Subscribed};
+use crate::ports::{PluginPorts, PortsFactory};
+use crate::telemetry::metrics::Metrics;
+
+/// What staging needs of the host.
+#[derive(Clone)]
+pub struct Stage {
+    /// Compiles and instantiates.
+    pub engine: Engine,
+    /// The shared informers.
+    pub informers: Informers,
+    /// Makes the host side of a plugin's imports.
+    pub ports: Arc<PortsFactory>,
+    /// Where compile times are counted.
+    pub metrics: Arc<Metrics>,
+    /// Limits where neither document nor component names any.
+    pub defaults: Limits,
+}
+
+/// A revision that could serve at once.
+pub struct Staged {
+    /// The component, ready to be called.
+    pub revision: Arc<Revision>,
+    /// `sha256:…` of the component.
+    pub digest: String,
+    /// Its limits.
+    pub limits: Limits,
+    /// Its own failure reasons.
+    pub reasons: Vec<Arc<str>>,
+    /// Attached, settled, not yet announcing.
+    pub subscribed: Arc<Subscribed>,
+}
+
+/// The component's bytes, read once per change of the file.
+pub struct Component {
+    /// The bytes.
+    pub wasm: Arc<[u8]>,
+}
+
+impl Stage {
+    /// Reads a component's file.
+    ///
+    /// # Errors
+    /// `ComponentNotFound`, `ComponentTooLarge`.
+    pub async fn read(&self, path: &Path, max_bytes: u64) -> Result<Component, Refusal> {
+        let not_found = |error: std::io::Error| Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", path.display()));
+        let size = tokio::fs::metadata(path).await.map_err(not_found)?.len();
+        if size > max_bytes {
+            let message = format!("{}: {size} bytes, more than the {max_bytes} that the host accepts", path.display());
+            return Err(Refusal::new(Reason::ComponentTooLarge, message));
+        }
+        Ok(Component { wasm: tokio::fs::read(path).await.map_err(not_found)?.into() })
+    }
+
+    /// Compiles (or takes from the cache), checks imports against grants, probes and
+    /// resolves what is asked for against what is granted.
+    ///
+    /// # Errors
+    /// The first step that fails, with all that is wrong in it.
+    pub async fn stage(&self, desired: &Desired, component: &Component, dispatcher: &Arc<Dispatcher>) -> Result<Staged, Refusal> {
+        let document = &desired.document;
+        let artifact = self.engine.load(Arc::clone(&component.wasm)).await.map_err(refused)?;
+        if !artifact.from_cache() {
+            self.metrics.compiled(artifact.compile_time());
+        }
+        let ports = self.ports.make(document, Arc::downgrade(dispatcher));
+        // What the component itself would like is known only after it was asked.
+        let first = document.limits.fill(&self.defaults);
+        let probe = self.prepare(&artifact, document, first, &ports)?;
+        let (subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        let revision = if limits == first { probe } else { self.prepare(&artifact, document, limits, &ports)? };
+        let subscribed = Arc::new(Subscribed::attach(subscriptions, &self.informers, dispatcher));
+        subscribed.settle().await;
+        Ok(Staged { revision, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
+    }
+
+    fn prepare(
+        &self,
+        artifact: &Arc<Artifact>,
+        document: &PluginDocument,
+        limits: Limits,
+        ports: &Arc<PluginPorts>,
+    ) -> Result<Arc<Revision>, Refusal> {
+        let spec = RevisionSpec {
+            name: document.name.clone(),
+            limits,
+            grants: document.grants.clone(),
+            config: Arc::clone(&document.config),
+            ports: Arc::<PluginPorts>::clone(ports),
+        };
+        self.engine.prepare(Arc::clone(artifact), spec).map_err(refused)
+    }
+
+    /// Calls `validate-config`, then `describe`, in throw-away instances.
+    async fn describe(&self, probe: &Revision, document: &PluginDocument) -> Result<(Vec<Subscription>, Limits, Vec<Arc<str>>), Refusal> {
+        let strike = |what: &str, s: wharf_core::Strike| {
+            Refusal::new(Reason::DescribeFailed, format!("{what} failed: {} [{}]", s.message, s.reason))
+        };
+        probe
+            .validate_config()
+            .await
+            .map_err(|s| strike("validate-config", s))?
+            .map_err(|errors| Refusal::new(Reason::ConfigInvalid, errors.join("\n")))?;
+        let json = probe.describe().await.map_err(|s| strike("describe", s))?;
+        let description = read_description(&json)
+            .map_err(|problems| Refusal::new(Reason::DescribeFailed, format!("describe answered something unusable:\n{}", lines(&problems))))?;
+        let (subscriptions, limits) = resolve(document, &description, &self.defaults).map_err(|problems| Refusal {
+            reason: problems.first().map_or(Reason::DocumentInvalid, |p| p.reason),
+            message: lines(&problems),
+            hint: problems.iter().map(|p| p.hint.as_str()).find(|hint| !hint.is_empty()).unwrap_or_default().to_owned(),
+        })?;
+        Ok((subscriptions, limits, description.reasons))
+    }
+}
+
+fn refused(error: LoadError) -> Refusal {
+    Refusal::new(error.reason, error.message)
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(|p| format!("{}: {}", p.pointer, p.message)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,268 @@
+//! Kubernetes Events that plugins ask for.
+//!
+//! Owns folding and limits: `record-event` never waits, equal Events become one with a
+//! growing series, an object gets no flood, and everything that is held is bounded. Events
+//! are written in the plugin's name by one task; one that cannot be written is logged and
+//! counted, and never fails a call.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use wharf_core::{Gvk, ResourceKind};
+use wharf_engine::ApiError;
+
+use super::api::{Api, Call};
+use crate::telemetry::metrics::Metrics;
+
+/// Events that wait to be written; more are dropped and counted.
+const WAITING: usize = 1000;
+/// Series that are remembered; the oldest is forgotten.
+const SERIES: usize = 4096;
+/// A repeat after this time is a new Event.
+const SERIES_AGE: Duration = Duration::from_secs(360);
+/// Events about one object by one plugin: a burst of so many ...
+const BURST: f64 = 25.0;
+/// ... refilled by one per so long.
+const REFILL: Duration = Duration::from_secs(300);
+/// The longest note that the API server accepts, in bytes.
+const MAX_NOTE: usize = 1024;
+
+/// One Event as a plugin asked for it.
+pub struct Record {
+    /// The plugin, as in metrics.
+    pub plugin: Arc<str>,
+    /// In whose name it is written.
+    pub api: Api,
+    /// Kind of the object that it is about.
+    pub kind: Gvk,
+    /// Its namespace; `None` for cluster-scoped kinds.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its uid; may be empty.
+    pub uid: String,
+    /// `Warning` or `Normal`.
+    pub warning: bool,
+    /// CamelCase.
+    pub reason: String,
+    /// For people.
+    pub note: String,
+}
+
+/// Takes Events and never waits. Copies feed the same task.
+#[derive(Clone)]
+pub struct Recorder {
+    sender: mpsc::Sender<Record>,
+    metrics: Arc<Metrics>,
+}
+
+impl Recorder {
+    /// Starts the task that writes; it ends when stopped, after what was taken is written.
+    pub fn start(metrics: Arc<Metrics>, instance: String, stop: CancellationToken) -> (Self, tokio::task::JoinHandle<()>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let writer = Writer { series: HashMap::new(), order: VecDeque::new(), buckets: HashMap::new(), instance, metrics: Arc::clone(&metrics) };
+        let task = tokio::spawn(writer.run(receiver, stop));
+        (Self { sender, metrics }, task)
+    }
+
+    /// Takes one Event; drops and counts it when too many wait.
+    pub fn record(&self, record: Record) {
+        if let Err(error) = self.sender.try_send(record) {
+            let (mpsc::error::TrySendError::Full(record) | mpsc::error::TrySendError::Closed(record)) = error;
+            self.metrics.event(&record.plugin, "dropped");
+        }
+    }
+}
+
+/// What makes two Events equal.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Same {
+    plugin: Arc<str>,
+    object: About,
+    warning: bool,
+    reason: String,
+    note: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct About {
+    kind: Gvk,
+    namespace: Option<String>,
+    name: String,
+    uid: String,
+}
+
+struct Series {
+    event: String,
+    count: u32,
+    last: Instant,
+}
+
+struct Bucket {
+    tokens: f64,
+    last: Instant,
+}
+
+struct Writer {
+    series: HashMap<Same, Series>,
+    order: VecDeque<Same>,
+    buckets: HashMap<(Arc<str>, About), Bucket>,
+    instance: String,
+    metrics: Arc<Metrics>,
+}
+
+impl Writer {
+    async fn run(mut self, mut records: mpsc::Receiver<Record>, stop: CancellationToken) {
+        loop {
+            let record = tokio::select! {
+                record = records.recv() => record,
+                () = stop.cancelled() => {
+                    records.close();
+                    records.recv().await
+                }
+            };
+            let Some(record) = record else { return };
+            let result = self.write(&record).await;
+            let label = match result {
+                Ok(written) => written,
+                Err(error) => {
+                    tracing::warn!(
+                        target: "wharf::event", plugin = %record.plugin, kind = %record.kind.kind, name = %record.name,
+                        event_reason = %record.reason, error = %error, "Event not written"
+                    );
+                    "failed"
+                }
+            };
+            self.metrics.event(&record.plugin, label);
+        }
+    }
+
+    async fn write(&mut self, record: &Record) -> Result<&'static str, ApiError> {
+        let about = About {
+            kind: record.kind.clone(),
+            namespace: record.namespace.clone(),
+            name: record.name.clone(),
+            uid: record.uid.clone(),
+        };
+        if !self.take_token(&record.plugin, &about) {
+            return Ok("limited");
+        }
+        let note = cut(&record.note).to_owned();
+        let same = Same { plugin: Arc::clone(&record.plugin), object: about, warning: record.warning, reason: record.reason.clone(), note };
+        let now = Instant::now();
+        if let Some(series) = self.series.get_mut(&same)
+            && now.duration_since(series.last) < SERIES_AGE
+        {
+            series.count += 1;
+            series.last = now;
+            let patch = serde_json::json!({"series": {"count": series.count, "lastObservedTime": micro_time()}});
+            let call = Call {
+                method: Method::PATCH,
+                path: Api::path(&events(), Some(namespace(record)), Some(&series.event), None)?,
+                query: Vec::new(),
+                body: Some(("application/merge-patch+json", patch.to_string().into_bytes())),
+            };
+            match record.api.send(call).await {
+                Ok(_) => return Ok("folded"),
+                // The server has forgotten the Event: make it again.
+                Err(ApiError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let event = format!("{}.{:016x}", cut_name(&record.name), rand::random::<u64>());
+        let call = Call {
+            method: Method::POST,
+            path: Api::path(&events(), Some(namespace(record)), None, None)?,
+            query: Vec::new(),
+            body: Some(("application/json", self.event(record, &event, &same.note).into_bytes())),
+        };
+        record.api.send(call).await?;
+        self.remember(same, Series { event, count: 1, last: now });
+        Ok("written")
+    }
+
+    fn event(&self, record: &Record, name: &str, note: &str) -> String {
+        serde_json::json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace(record)},
+            "eventTime": micro_time(),
+            "reportingController": "wharf.dev/host",
+            "reportingInstance": self.instance,
+            "action": "Handle",
+            "type": if record.warning { "Warning" } else { "Normal" },
+            "reason": record.reason,
+            "note": note,
+            "regarding": {
+                "apiVersion": record.kind.api_version(),
+                "kind": &*record.kind.kind,
+                "namespace": record.namespace,
+                "name": record.name,
+                "uid": record.uid,
+            },
+        })
+        .to_string()
+    }
+
+    fn take_token(&mut self, plugin: &Arc<str>, about: &About) -> bool {
+        let now = Instant::now();
+        if self.buckets.len() >= SERIES {
+            // A full bucket is the same as none.
+            self.buckets.retain(|_, b| refilled(b, now) < BURST);
+        }
+        if self.buckets.len() >= SERIES {
+            self.buckets.clear();
+        }
+        let bucket = self.buckets.entry((Arc::clone(plugin), about.clone())).or_insert(Bucket { tokens: BURST, last: now });
+        bucket.tokens = refilled(bucket, now);
+        bucket.last = now;
+        let allowed = bucket.tokens >= 1.0;
+        if allowed {
+            bucket.tokens -= 1.0;
+        }
+        allowed
+    }
+
+    fn remember(&mut self, same: Same, series: Series) {
+        if self.series.insert(same.clone(), series).is_none() {
+            self.order.push_back(same);
+        }
+        while self.order.len() > SERIES {
+            if let Some(oldest) = self.order.pop_front() {
+                self.series.remove(&oldest);
+            }
+        }
+    }
+}
+
+fn refilled(bucket: &Bucket, now: Instant) -> f64 {
+    (bucket.tokens + now.duration_since(bucket.last).as_secs_f64() / REFILL.as_secs_f64()).min(BURST)
+}
+
+/// Events about cluster-scoped objects stand in `default`, as client-go's do.
+fn namespace(record: &Record) -> &str {
+    record.namespace.as_deref().unwrap_or("default")
+}
+
+/// Events are built in: no discovery needed.
+fn events() -> ResourceKind {
+    ResourceKind { gvk: Gvk::new("events.k8s.io", "v1", "Event"), plural: "events".into(), namespaced: true }
+}
+
+fn micro_time() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+fn cut(note: &str) -> &str {
+    note.get(..note.floor_char_boundary(MAX_NOTE)).unwrap_or(note)
+}
+
+/// Leaves room for the suffix: an Event's name has at most 253 characters.
+fn cut_name(name: &str) -> &str {
+    name.get(..name.floor_char_boundary(230)).unwrap_or(name)
+}

@@ -1,0 +1,139 @@
+//! What the control API and the health checks show: rows made from the registry and the
+//! informers when somebody asks. Keeps nothing of its own.
+
+use std::sync::Arc;
+
+use wharf_cache::{InformerState, InformerStatus, Informers, Scope};
+
+use crate::admin::StatusSource;
+use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
+use crate::plugins::{PluginState, Registry};
+use crate::telemetry::metrics::{InformerSample, PluginSample, QueueSample, Snapshot};
+
+/// The state of a host, on demand.
+pub struct HostStatus {
+    registry: Arc<Registry>,
+    informers: Informers,
+}
+
+impl HostStatus {
+    /// Looks at these parts.
+    pub fn new(registry: Arc<Registry>, informers: Informers) -> Self {
+        Self { registry, informers }
+    }
+
+    /// Readiness: have the plugins been read?
+    pub fn plugins_loaded(&self) -> Result<(), String> {
+        if self.registry.loaded() { Ok(()) } else { Err("the plugins were not read yet".to_owned()) }
+    }
+
+    /// Readiness: is the state of every watch known? A kind that does not exist, or a watch
+    /// that is refused, does not make the host unready.
+    pub fn informers_settled(&self) -> Result<(), String> {
+        let starting = |i: &InformerStatus| matches!(i.state, InformerState::Starting);
+        let names = |i: InformerStatus| format!("{} in {}", i.spec.kind, scope(&i.spec.scope));
+        let left: Vec<String> = self.informers.snapshot().into_iter().filter(starting).map(names).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("not synced: {}", left.join(", "))) }
+    }
+
+    /// The number of plugins that serve, once each of them serves or was refused.
+    pub fn ready(&self) -> Option<usize> {
+        self.plugins_loaded().and_then(|()| self.informers_settled()).ok()?;
+        let plugins = self.registry.status();
+        let starting = plugins.iter().any(|p| p.state == PluginState::Starting);
+        (!starting).then(|| plugins.iter().filter(|p| !p.revision.is_empty()).count())
+    }
+
+    /// Gauges for a scrape. Holds the host weakly.
+    pub fn scraper(self: &Arc<Self>) -> impl Fn(&mut Snapshot) + Send + Sync + 'static {
+        let status = Arc::downgrade(self);
+        move |snapshot| {
+            let Some(status) = status.upgrade() else { return };
+            snapshot.informers.extend(status.informers.snapshot().iter().map(InformerSample::from));
+            for plugin in status.registry.status() {
+                let label: Arc<str> = plugin.name.to_string().into();
+                snapshot.queues.push(QueueSample::new(Arc::clone(&label), &plugin.stats.queue, plugin.concurrency));
+                snapshot.plugins.push(PluginSample {
+                    plugin: label,
+                    ledger_entries: plugin.stats.ledger_entries as u64,
+                    parked_keys: plugin.stats.parked as u64,
+                    instances: vec![("running", plugin.stats.queue.processing as u64)],
+                });
+            }
+        }
+    }
+}
+
+impl StatusSource for HostStatus {
+    fn plugins(&self) -> Vec<PluginRow> {
+        let rows = self.registry.status().into_iter().map(|status| {
+            let (state, reason, message) = match status.state {
+                PluginState::Starting => ("Starting", String::new(), String::new()),
+                PluginState::Serving => ("Serving", String::new(), String::new()),
+                PluginState::Refused(refusal) => ("Refused", refusal.reason.to_string(), refusal.message),
+            };
+            PluginRow {
+                namespace: status.name.namespace.to_string(),
+                name: status.name.name.to_string(),
+                revision: status.revision,
+                digest: status.digest,
+                state: state.to_owned(),
+                reason,
+                message,
+                subscriptions: status.subscriptions,
+                calls: status.stats.calls,
+                failures: status.stats.failures,
+                parked: status.stats.parked as u64,
+                waiting: (status.stats.queue.depth + status.stats.queue.waiting) as u64,
+                age_seconds: status.since.elapsed().as_secs(),
+                source: status.origin.display().to_string(),
+            }
+        });
+        rows.collect()
+    }
+
+    fn informers(&self) -> Vec<InformerRow> {
+        self.informers.snapshot().into_iter().map(informer_row).collect()
+    }
+
+    fn queues(&self) -> Vec<QueueRow> {
+        let rows = self.registry.status().into_iter().map(|status| QueueRow {
+            plugin: status.name.to_string(),
+            ready: status.stats.queue.depth as u64,
+            waiting: status.stats.queue.waiting as u64,
+            processing: status.stats.queue.processing as u64,
+            longest_running_seconds: status.stats.queue.longest_running.as_secs_f64(),
+            parked: status.stats.parked as u64,
+            ledger_entries: status.stats.ledger_entries as u64,
+        });
+        rows.collect()
+    }
+}
+
+fn informer_row(status: InformerStatus) -> InformerRow {
+    let spec = &status.spec;
+    let reason = match &status.state {
+        InformerState::Starting | InformerState::Synced | InformerState::Stopped => String::new(),
+        InformerState::Sleeping { reason } | InformerState::Failing { reason, .. } => reason.to_string(),
+    };
+    InformerRow {
+        kind: spec.kind.kind.to_string(),
+        api_version: spec.kind.api_version(),
+        scope: scope(&spec.scope),
+        selectors: [spec.label_selector.as_str(), spec.field_selector.as_str()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(";"),
+        handlers: status.handlers as u64,
+        objects: status.objects as u64,
+        bytes: status.bytes,
+        state: status.state.as_str().to_owned(),
+        reason,
+        relists: status.relists,
+        last_event_age_seconds: status.last_event_age.map(|age| age.as_secs()),
+    }
+}
+
+fn scope(scope: &Scope) -> String {
+    match scope {
+        Scope::All => "*".to_owned(),
+        Scope::Namespace(namespace) => namespace.to_string(),
+    }
+}

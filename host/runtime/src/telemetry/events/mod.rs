@@ -1,0 +1,16 @@
+//! The facts that wharf tells. An event is a struct with `emit`: it writes the log line and
+//! counts, so that logs and metrics cannot drift apart.
+//!
+//! Messages are constant, values stand in fields, and the names of messages, targets and
+//! fields are a contract: tests and other people's queries rely on them.
+//! Events borrow what they tell and cost next to nothing when nobody listens.
+
+mod call;
+mod guest;
+mod host;
+mod plugin;
+
+pub use call::CallFinished;
+pub use guest::GuestLog;
+pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping, InformerFailing};
+pub use plugin::{GrantDenied, PluginRefused, PluginRemoved, PluginServing};

@@ -1,0 +1,258 @@
+//! Starts logging: format, filter and standard error. Owns the process-wide subscriber
+//! and the handle that changes its filter later. Never formats a line itself.
+
+use std::io::{IsTerminal, Write};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Context;
+use parking_lot::Mutex;
+use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, reload};
+
+use super::layer::{LineLayer, Style};
+
+/// What is logged unless someone asks for something else.
+pub const DEFAULT_FILTER: &str = "info";
+
+/// Lines that standard error did not take. Process-wide, as standard error is.
+static LINES_LOST: AtomicU64 = AtomicU64::new(0);
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// For people, with colour on a terminal unless `NO_COLOR` is set.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl FromStr for LogFormat {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            other => anyhow::bail!("unknown log format {other:?}: use auto, text or json"),
+        }
+    }
+}
+
+/// Changes what is logged while the host runs. Clones share the filter.
+#[derive(Clone)]
+pub struct LogHandle {
+    filter: Arc<Mutex<String>>,
+    reload: reload::Handle<EnvFilter, Registry>,
+}
+
+impl LogHandle {
+    /// The filter in force.
+    pub fn filter(&self) -> String {
+        self.filter.lock().clone()
+    }
+
+    /// Puts another filter in force; an empty one means [`DEFAULT_FILTER`].
+    ///
+    /// # Errors
+    /// A filter that cannot be read changes nothing.
+    pub fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
+        let parsed = parse(filter)?;
+        let mut current = self.filter.lock();
+        self.reload.reload(parsed).context("the log filter cannot be changed any more")?;
+        *current = or_default(filter).to_owned();
+        Ok(())
+    }
+}
+
+/// Starts logging to standard error. To be called once, by the program that runs the host.
+///
+/// # Errors
+/// A filter that cannot be read, or a second call in one process.
+pub fn init(format: LogFormat, filter: &str) -> anyhow::Result<LogHandle> {
+    let (layer, handle) = reload::Layer::new(parse(filter)?);
+    let lines = LineLayer::new(style(format, std::io::stderr().is_terminal(), colour_wanted()), write_line);
+    tracing_subscriber::registry().with(layer).with(lines).try_init().context("logging is set up already")?;
+    Ok(LogHandle { filter: Arc::new(Mutex::new(or_default(filter).to_owned())), reload: handle })
+}
+
+/// How many lines standard error did not take.
+pub fn lines_lost() -> u64 {
+    LINES_LOST.load(Ordering::Relaxed)
+}
+
+fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
+    let filter = or_default(filter);
+    EnvFilter::builder().parse(filter).with_context(|| {
+        format!("log filter {filter:?} cannot be read; write a level (error, warn, info, debug, trace) or TARGET=LEVEL,TARGET=LEVEL")
+    })
+}
+
+fn or_default(filter: &str) -> &str {
+    if filter.trim().is_empty() { DEFAULT_FILTER } else { filter.trim() }
+}
+
+fn style(format: LogFormat, terminal: bool, colour_wanted: bool) -> Style {
+    match format {
+        LogFormat::Json => Style::Json,
+        LogFormat::Auto if !terminal => Style::Json,
+        LogFormat::Auto | LogFormat::Text => Style::Text { colour: terminal && colour_wanted },
+    }
+}
+
+fn colour_wanted() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn write_line(line: &str) {
+    write_or_count(&mut std::io::stderr().lock(), line);
+}
+
+/// A reader that has gone away must not end the host, and there is no other place to say
+/// it: the line is counted instead.
+fn write_or_count(to: &mut impl Write, line: &str) {
+    if to.write_all(line.as_bytes()).is_err() {
+        LINES_LOST.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// For tests of this crate: what a piece of code logs at all levels, as JSON values.
+#[cfg(test)]
+pub(crate) fn capture(code: impl FnOnce()) -> Vec<serde_json::Value> {
+    let text = capture_as(Style::Json, code);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[cfg(test)]
+fn capture_as(style: Style, code: impl FnOnce()) -> String {
+    let written = Arc::new(Mutex::new(String::new()));
+    let sink = Arc::clone(&written);
+    let layer = LineLayer::new(style, move |line: &str| sink.lock().push_str(line));
+    let subscriber = tracing_subscriber::registry().with(layer);
+    tracing::subscriber::with_default(subscriber, code);
+    std::mem::take(&mut *written.lock())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tracing::{info, info_span, warn};
+
+    use super::*;
+
+    #[test]
+    fn json_is_flat_with_span_fields_merged() {
+        let lines = capture(|| {
+            let outer = info_span!("reload", plugin = "team-a/guard", attempt = 1, later = tracing::field::Empty);
+            outer.record("later", "seen");
+            let _outer = outer.enter();
+            let _inner = info_span!("call", attempt = 2).entered();
+            warn!(target: "wharf::test", ok = true, ratio = 0.5, nan = f64::NAN, level = "x", small = -1, "something happened");
+        });
+        assert_eq!(lines.len(), 1);
+        let mut line = lines[0].as_object().unwrap().clone();
+        let timestamp = line.remove("timestamp").unwrap();
+        timestamp.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        let expected = json!({
+            "level": "warn", "target": "wharf::test", "message": "something happened", "ok": true, "ratio": 0.5, "nan": null,
+            "field_level": "x", "small": -1, "attempt": 2, "plugin": "team-a/guard", "later": "seen",
+        });
+        assert_eq!(serde_json::Value::Object(line), expected);
+    }
+
+    #[test]
+    fn control_characters_neither_break_a_line_nor_reach_a_terminal() {
+        let evil = "a\n{\"level\":\"error\"}\r\u{1b}[31m\u{9b}2J\u{202e}\0";
+        let write = || info!(target: "guest", value = evil, "{evil}");
+        for style in [Style::Json, Style::Text { colour: false }] {
+            let text = capture_as(style, write);
+            assert_eq!(text.matches('\n').count(), 1, "{text:?}");
+            assert!(text.ends_with('\n'));
+            let bad = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+            assert!(!text.chars().any(bad), "{text:?}");
+        }
+        let line = &capture(write)[0];
+        assert_eq!((line["message"].as_str(), line["value"].as_str()), (Some(evil), Some(evil)));
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let long = "x".repeat(1 << 20);
+        let line = &capture(|| info!(value = %long, "long"))[0];
+        let value = line["value"].as_str().unwrap();
+        assert!(value.len() < 17 << 10, "{}", value.len());
+        assert!(value.ends_with("bytes cut)"), "it says that it was cut");
+    }
+
+    #[test]
+    fn errors_are_written_with_their_causes() {
+        let inner = std::io::Error::other("no route");
+        let outer = anyhow::Error::new(inner).context("cannot list");
+        let outer: &(dyn std::error::Error + 'static) = outer.as_ref();
+        let line = &capture(|| warn!(error = outer, "failed"))[0];
+        assert_eq!(line["error"], "cannot list: no route");
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_costs_a_line_and_nothing_else() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let before = lines_lost();
+        write_or_count(&mut writer, "one\n");
+        assert_eq!(lines_lost(), before);
+        drop(reader);
+        write_or_count(&mut writer, "two\n");
+        assert_eq!(lines_lost(), before + 1);
+    }
+
+    #[test]
+    fn text_for_people() {
+        let text = capture_as(Style::Text { colour: false }, || info!(target: "wharf::host", plugins = 3, file = "a b", "host ready"));
+        let (timestamp, rest) = text.split_once(' ').unwrap();
+        timestamp.parse::<jiff::Timestamp>().unwrap();
+        assert_eq!(rest, " INFO wharf::host: host ready plugins=3 file=\"a b\"\n");
+        let coloured = capture_as(Style::Text { colour: true }, || info!("host ready"));
+        assert!(coloured.contains("\u{1b}[32m INFO\u{1b}[0m"), "{coloured:?}");
+    }
+
+    #[test]
+    fn format_follows_the_terminal() {
+        for (format, terminal, colour, expected) in [
+            (LogFormat::Auto, true, true, Style::Text { colour: true }),
+            (LogFormat::Auto, true, false, Style::Text { colour: false }),
+            (LogFormat::Auto, false, true, Style::Json),
+            (LogFormat::Text, false, true, Style::Text { colour: false }),
+            (LogFormat::Json, true, true, Style::Json),
+        ] {
+            assert_eq!(style(format, terminal, colour), expected, "{format:?} {terminal} {colour}");
+        }
+        assert_eq!("json".parse::<LogFormat>().unwrap(), LogFormat::Json);
+        assert!("yaml".parse::<LogFormat>().unwrap_err().to_string().contains("auto, text or json"));
+    }
+
+    #[test]
+    fn filter_is_changed_while_running_and_nonsense_is_refused() {
+        let written = Arc::new(Mutex::new(String::new()));
+        let sink = Arc::clone(&written);
+        let (filter, reload) = reload::Layer::new(parse("").unwrap());
+        let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line));
+        let handle = LogHandle { filter: Arc::new(Mutex::new(DEFAULT_FILTER.to_owned())), reload };
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(filter).with(lines), || {
+            tracing::debug!(target: "wharf::filter", "one");
+            handle.set_filter("wharf::filter=debug").unwrap();
+            tracing::debug!(target: "wharf::filter", "two");
+            let error = handle.set_filter("wharf::filter=loudest").unwrap_err();
+            assert!(error.to_string().contains("TARGET=LEVEL"), "{error}");
+            assert_eq!(handle.filter(), "wharf::filter=debug");
+        });
+        let text = written.lock().clone();
+        assert!(!text.contains("\"one\"") && text.contains("\"two\""), "{text}");
+    }
+}

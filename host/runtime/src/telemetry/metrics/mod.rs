@@ -1,0 +1,90 @@
+//! The registry of all metrics. Owns the families, and which plugins have series.
+//!
+//! Names, labels and buckets that client-go and controller-runtime have are theirs; the
+//! others start with `wharf_`. Counting is done by the facts in `telemetry::events` and
+//! the adapters, never by code elsewhere. docs/metrics.md lists everything.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+mod buckets;
+mod guest;
+mod informer;
+mod labels;
+mod process;
+mod pulled;
+mod queue;
+mod reconcile;
+mod request;
+mod series;
+
+#[cfg(test)]
+pub(super) mod golden;
+
+use guest::GuestMetrics;
+pub(super) use guest::{CallCount, CallResult, LogVerdict};
+pub(super) use labels::kind_label;
+pub use pulled::{InformerSample, PluginSample, QueueSample, Snapshot};
+use pulled::{Pulled, Source};
+pub use queue::QueueCounters;
+use request::RequestMetrics;
+
+/// The media type of [`Metrics::encode`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// All metrics of a host.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    guest: GuestMetrics,
+    queue: queue::QueueMetrics,
+    informer: informer::InformerMetrics,
+    request: RequestMetrics,
+    compile_duration: Histogram,
+    pulled: Pulled,
+}
+
+impl Metrics {
+    /// A registry with all families and no plugin.
+    pub fn new() -> Arc<Self> {
+        let mut registry = Registry::default();
+        let refused = Counter::default();
+        let queue = queue::QueueMetrics::new(&mut registry, &refused);
+        let guest = GuestMetrics::new(&mut registry, &refused);
+        let informer = informer::InformerMetrics::new(&mut registry, &refused);
+        let request = RequestMetrics::new(&mut registry, &refused);
+        let compile_duration = buckets::compile();
+        registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
+        registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
+        let pulled = Pulled::new(&mut registry);
+        process::register(&mut registry);
+        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, pulled })
+    }
+
+    /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].
+    ///
+    /// # Errors
+    /// Never in practice: writing into memory does not fail.
+    pub fn encode(&self) -> Result<String, fmt::Error> {
+        let mut out = String::with_capacity(64 << 10);
+        text::encode(&mut out, &self.registry)?;
+        Ok(out)
+    }
+
+    /// Adds a source of numbers that others own; it is asked at each scrape. It must be
+    /// quick, and should hold what it asks weakly: the registry lives as long as the host.
+    pub fn on_scrape(&self, source: impl Fn(&mut Snapshot) + Send + Sync + 'static) {
+        self.pulled.add(Source::new(source));
+    }
+
+    /// Counts one compilation.
+    pub fn compiled(&self, took: Duration) {
+        self.compile_duration.observe(took.as_secs_f64());
+    }
+}

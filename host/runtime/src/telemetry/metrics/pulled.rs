@@ -1,0 +1,206 @@
+//! Gauges that are asked for at each scrape: what queues, informers and ledgers hold now.
+//! Owns no number; nothing ticks between scrapes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use wharf_core::Gvk;
+
+use super::kind_label;
+use super::labels::{OfController, OfDepth, OfInstances, OfKind, OfPlugin, OfQueue};
+
+/// What the sources say at one scrape.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Of workqueues.
+    pub queues: Vec<QueueSample>,
+    /// Of plugins.
+    pub plugins: Vec<PluginSample>,
+    /// Of informers; those of one kind are added up.
+    pub informers: Vec<InformerSample>,
+}
+
+/// One plugin's workqueue now.
+#[derive(Clone, Debug, Default)]
+pub struct QueueSample {
+    /// The plugin, `namespace/name`.
+    pub plugin: Arc<str>,
+    /// Keys that wait to be handed out, by priority.
+    pub depth: Vec<(i64, u64)>,
+    /// Time that the keys in work have been worked on, added up.
+    pub unfinished_work: Duration,
+    /// Longest of these times.
+    pub longest_running: Duration,
+    /// Keys in work.
+    pub active_workers: u64,
+    /// Keys that may be in work at once.
+    pub max_workers: u64,
+}
+
+impl QueueSample {
+    /// What a plugin's queue says of itself. wharf's queue has one priority so far.
+    pub fn new(plugin: Arc<str>, stats: &wharf_queue::Stats, max_workers: u32) -> Self {
+        Self {
+            plugin,
+            depth: vec![(0, stats.depth as u64)],
+            unfinished_work: stats.unfinished,
+            longest_running: stats.longest_running,
+            active_workers: stats.processing as u64,
+            max_workers: max_workers.into(),
+        }
+    }
+}
+
+/// What the host holds for one plugin now.
+#[derive(Clone, Debug, Default)]
+pub struct PluginSample {
+    /// The plugin, `namespace/name`.
+    pub plugin: Arc<str>,
+    /// Entries of its ledger.
+    pub ledger_entries: u64,
+    /// Keys that are parked.
+    pub parked_keys: u64,
+    /// Instances by state, for example `running`.
+    pub instances: Vec<(&'static str, u64)>,
+}
+
+/// One informer now.
+#[derive(Clone, Debug)]
+pub struct InformerSample {
+    /// What it watches.
+    pub kind: Gvk,
+    /// Objects in its store.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether its first list is complete.
+    pub synced: bool,
+}
+
+impl From<&wharf_cache::InformerStatus> for InformerSample {
+    fn from(status: &wharf_cache::InformerStatus) -> Self {
+        Self {
+            kind: status.spec.kind.clone(),
+            objects: status.objects as u64,
+            bytes: status.bytes,
+            synced: matches!(status.state, wharf_cache::InformerState::Synced),
+        }
+    }
+}
+
+/// Something to ask at each scrape.
+pub(super) struct Source(Box<dyn Fn(&mut Snapshot) + Send + Sync>);
+
+impl Source {
+    pub(super) fn new(ask: impl Fn(&mut Snapshot) + Send + Sync + 'static) -> Self {
+        Self(Box::new(ask))
+    }
+}
+
+/// All sources. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Pulled(Arc<RwLock<Vec<Source>>>);
+
+impl Pulled {
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        let pulled = Self::default();
+        registry.register_collector(Box::new(pulled.clone()));
+        pulled
+    }
+
+    pub(super) fn add(&self, source: Source) {
+        self.0.write().push(source);
+    }
+}
+
+impl fmt::Debug for Pulled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pulled({} sources)", self.0.read().len())
+    }
+}
+
+impl Collector for Pulled {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut now = Snapshot::default();
+        for source in self.0.read().iter() {
+            (source.0)(&mut now);
+        }
+        now.queues.sort_by(|a, b| a.plugin.cmp(&b.plugin));
+        now.plugins.sort_by(|a, b| a.plugin.cmp(&b.plugin));
+        encode_queues(&mut encoder, &now.queues)?;
+        encode_plugins(&mut encoder, &now.plugins)?;
+        encode_informers(&mut encoder, &now.informers)
+    }
+}
+
+fn encode_queues(encoder: &mut DescriptorEncoder<'_>, queues: &[QueueSample]) -> Result<(), fmt::Error> {
+    let labels = |q: &QueueSample| OfQueue { name: Arc::clone(&q.plugin), controller: Arc::clone(&q.plugin) };
+    let controller = |q: &QueueSample| OfController { controller: Arc::clone(&q.plugin) };
+    let depth = queues.iter().flat_map(|q| {
+        let labels = |priority| OfDepth { name: Arc::clone(&q.plugin), controller: Arc::clone(&q.plugin), priority };
+        q.depth.iter().map(move |(priority, keys)| (labels(*priority), *keys))
+    });
+    gauge(encoder, "workqueue_depth", "Keys that wait in the workqueue, by priority", depth)?;
+    let unfinished = queues.iter().map(|q| (labels(q), q.unfinished_work.as_secs_f64()));
+    gauge(encoder, "workqueue_unfinished_work_seconds", "Time that the keys in work have been worked on, added up", unfinished)?;
+    let longest = queues.iter().map(|q| (labels(q), q.longest_running.as_secs_f64()));
+    gauge(encoder, "workqueue_longest_running_processor_seconds", "Time that the oldest key in work has been worked on", longest)?;
+    let active = queues.iter().map(|q| (controller(q), q.active_workers));
+    gauge(encoder, "controller_runtime_active_workers", "Keys in work", active)?;
+    let max = queues.iter().map(|q| (controller(q), q.max_workers));
+    gauge(encoder, "controller_runtime_max_concurrent_reconciles", "Keys that may be in work at once", max)
+}
+
+fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample]) -> Result<(), fmt::Error> {
+    let labels = |p: &PluginSample| OfPlugin { plugin: Arc::clone(&p.plugin) };
+    let instances = plugins.iter().flat_map(|p| {
+        let labels = |state| OfInstances { plugin: Arc::clone(&p.plugin), state };
+        p.instances.iter().map(move |(state, number)| (labels(*state), *number))
+    });
+    gauge(encoder, "wharf_instances", "Instances of the plugin's component, by state", instances)?;
+    let entries = plugins.iter().map(|p| (labels(p), p.ledger_entries));
+    gauge(encoder, "wharf_ledger_entries", "Objects that the plugin was told about", entries)?;
+    let parked = plugins.iter().map(|p| (labels(p), p.parked_keys));
+    gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)
+}
+
+fn encode_informers(encoder: &mut DescriptorEncoder<'_>, informers: &[InformerSample]) -> Result<(), fmt::Error> {
+    let mut kinds = BTreeMap::<OfKind, (u64, u64, bool)>::new();
+    for informer in informers {
+        let kind = kinds.entry(OfKind { kind: kind_label(&informer.kind) }).or_insert((0, 0, true));
+        *kind = (kind.0 + informer.objects, kind.1 + informer.bytes, kind.2 && informer.synced);
+    }
+    let objects = kinds.iter().map(|(labels, kind)| (labels.clone(), kind.0));
+    gauge(encoder, "wharf_informer_objects", "Objects in the stores of a kind", objects)?;
+    let bytes = kinds.iter().map(|(labels, kind)| (labels.clone(), kind.1));
+    gauge(encoder, "wharf_informer_bytes", "Bytes of the objects in the stores of a kind", bytes)?;
+    let synced = kinds.iter().map(|(labels, kind)| (labels.clone(), u64::from(kind.2)));
+    gauge(encoder, "wharf_informer_synced", "Whether all informers of a kind have their first list", synced)
+}
+
+/// Writes one family, or nothing if it has no series.
+fn gauge<L: EncodeLabelSet, V: EncodeGaugeValue>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl Iterator<Item = (L, V)>,
+) -> Result<(), fmt::Error> {
+    let mut series = series.peekable();
+    if series.peek().is_none() {
+        return Ok(());
+    }
+    // The full stop is what the library adds to the help of registered families.
+    let help = format!("{help}.");
+    let mut metric = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;
+    for (labels, value) in series {
+        metric.encode_family(&labels)?.encode_gauge(&value)?;
+    }
+    Ok(())
+}
