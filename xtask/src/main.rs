@@ -1,1 +1,88 @@
-fn main() {}
+//! `cargo xtask …`: every developer task. Owns the command line; each task has a file.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to the terminal")]
+
+mod bindings;
+mod cluster;
+mod demo;
+mod guests;
+mod setup;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use wharf_testkit::paths;
+
+/// Developer tasks of wharf.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Build all that tests and demo need: cluster tools, guests, the host
+    Setup,
+    /// Set up, then run all tests, or those that the arguments of `cargo test` choose
+    #[command(disable_help_flag = true)]
+    Test {
+        /// Arguments of `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Set up, then show the main job on a real API server
+    Demo {
+        /// Stay when it is over, to go on by hand
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Build kube-apiserver, etcd and kubectl
+    Cluster {
+        /// Start a cluster and stay until Ctrl-C
+        #[arg(long)]
+        run: bool,
+    },
+    /// Build the example plugins and the guests of the tests
+    Guests,
+    /// Write the SDK's bindings of the contract in wit/
+    Bindings {
+        /// Only compare
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  caused by: {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<ExitCode> {
+    let root = paths::root();
+    match task {
+        Task::Setup => setup::all(&root)?,
+        Task::Test { args } => return test::run(&root, &args),
+        Task::Demo { keep } => demo::run(&root, keep)?,
+        Task::Cluster { run } => {
+            cluster::build(&root)?;
+            if run {
+                cluster::stay()?;
+            }
+        }
+        Task::Guests => guests::build(&root)?,
+        Task::Bindings { check } => bindings::bindings(&root, check)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

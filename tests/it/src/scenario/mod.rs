@@ -1,0 +1,14 @@
+//! Scenarios: what happens in a cluster, step by step, and which guest calls follow.
+//!
+//! `model` is the language, `run` plays one scenario from start to end, `steps` says what
+//! each step does, `expect` compares, and `plugins_folder` is the folder that the host
+//! reads.
+
+mod expect;
+mod model;
+mod plugins_folder;
+mod run;
+mod steps;
+
+pub use model::Scenario;
+pub use run::{Shared, play};

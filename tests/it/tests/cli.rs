@@ -1,0 +1,156 @@
+//! The command line as a user types it: exit codes, what goes to which stream, messages.
+//! Runs the real binary; owns no cluster.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Context as _, Result};
+use wharf_testkit::paths;
+
+fn wharf(args: &[&str]) -> Result<Output> {
+    let mut command = Command::new(paths::wharf()?);
+    command.args(args).env_clear();
+    command.output().context("run wharf")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn help_and_version_are_data() -> Result<()> {
+    let help = wharf(&["--help"])?;
+    assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
+    for command in ["run", "validate", "inspect", "get", "rbac", "version"] {
+        assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
+    }
+    let version = wharf(&["version"])?;
+    assert!(out(&version).starts_with("wharf 0.1.0\ncontract wharf:plugin@0.1.0\nwasmtime 48."), "{}", out(&version));
+    Ok(())
+}
+
+#[test]
+fn wrong_usage_is_2() -> Result<()> {
+    for args in [&["launch"][..], &["run", "--no-such-flag"], &["get", "pods"], &[]] {
+        let output = wharf(args)?;
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));
+        assert_eq!(out(&output), "", "{args:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn validate_reports_every_mistake_with_its_line() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("plugin.yaml");
+    std::fs::write(
+        &file,
+        "apiVersion: wharf.dev/v1alpha1\nkind: Plugin\nmetadata: {name: Wrong_Name}\nspec:\n  component: {file: a.wasm}\n  limits:\n    memory: 64Xi\n  subscribed: []\n",
+    )?;
+    let name = file.to_string_lossy().into_owned();
+    let output = wharf(&["validate", &name])?;
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let text = out(&output);
+    for expected in ["plugin.yaml:3:", "plugin.yaml:7:", "plugin.yaml:8:", "/spec/limits/memory", "DocumentInvalid", "subscribe"] {
+        assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
+    }
+    for plugin in ["label-guard", "configmap-replicator"] {
+        let file = paths::root().join("plugins").join(plugin).join("plugin.yaml");
+        let output = wharf(&["validate", &file.to_string_lossy()])?;
+        assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    }
+    let missing = wharf(&["validate", "/no/such/file.yaml"])?;
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(err(&missing).starts_with("error: read /no/such/file.yaml\n  caused by: "), "{}", err(&missing));
+    Ok(())
+}
+
+#[test]
+fn inspect_shows_what_a_component_is_and_asks_for() -> Result<()> {
+    let file = paths::guest("label-guard")?;
+    let output = wharf(&["inspect", &file.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    let text = out(&output);
+    for expected in ["component", "sha256:", "wharf:plugin/cluster@0.1.0", "wharf:plugin/handler@0.1.0", "ConfigMap", "MissingLabel"] {
+        assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
+    }
+    let json = wharf(&["inspect", "-o", "json", &file.to_string_lossy()])?;
+    let value: serde_json::Value = serde_json::from_str(&out(&json))?;
+    assert_eq!(value["kind"], "component");
+    assert_eq!(value["description"]["subscribe"][0]["kind"], "ConfigMap");
+    Ok(())
+}
+
+#[test]
+fn inspect_says_what_is_wrong_with_other_files() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    for (name, bytes, word) in [
+        ("junk.wasm", &b"not wasm at all"[..], "component"),
+        ("core.wasm", &b"\0asm\x01\0\0\0"[..], "core module"),
+        ("cut.wasm", &b"\0asm\x0d\0\x01\0\x07\xff"[..], "ComponentInvalid"),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes)?;
+        let output = wharf(&["inspect", &file.to_string_lossy()])?;
+        assert_eq!(output.status.code(), Some(1), "{name}: {}{}", out(&output), err(&output));
+        let text = out(&output) + &err(&output);
+        assert!(text.contains(word), "{name}: {word:?} is missing in:\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn get_without_a_host_says_so() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let output = wharf(&["get", "plugins", "--data-dir", &folder.path().to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("no wharf host listens at"), "{}", err(&output));
+    Ok(())
+}
+
+#[test]
+fn run_without_a_usable_configuration_is_78() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    for (args, word) in [
+        (vec!["--kubeconfig".to_owned(), path("none")], "kubeconfig"),
+        (vec!["--drain-deadline".to_owned(), "soon".to_owned()], "soon"),
+        (vec!["--config".to_owned(), path("none.yaml")], "none.yaml"),
+    ] {
+        let args: Vec<&str> = std::iter::once("run").chain(args.iter().map(String::as_str)).collect();
+        let output = wharf(&args)?;
+        assert_eq!(output.status.code(), Some(78), "{args:?}: {}", err(&output));
+        assert!(err(&output).contains(word) && err(&output).contains("error: "), "{args:?}: {}", err(&output));
+    }
+    Ok(())
+}
+
+#[test]
+fn print_config_names_each_origin() -> Result<()> {
+    let output = wharf(&["run", "--print-config", "--plugins-dir", "/p", "--log-level", "debug"])?;
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    assert!(text.contains("/p") && text.contains("flag") && text.contains("default"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn the_committed_roles_are_what_rbac_prints() -> Result<()> {
+    let root = paths::root();
+    let files = ["label-guard", "configmap-replicator"].map(|name| root.join("plugins").join(name).join("plugin.yaml"));
+    let [guard, replicator] = files.each_ref().map(|file| file.to_string_lossy());
+    let output = wharf(&["rbac", &guard, &replicator])?;
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let golden = root.join("deploy/kustomize/examples/rbac.yaml");
+    assert_same(&golden, &out(&output), "wharf rbac plugins/label-guard/plugin.yaml plugins/configmap-replicator/plugin.yaml")
+}
+
+fn assert_same(golden: &Path, now: &str, command: &str) -> Result<()> {
+    let committed = std::fs::read_to_string(golden).with_context(|| format!("read {}", golden.display()))?;
+    assert_eq!(committed, now, "{} is out of date; make it again with: {command}", golden.display());
+    Ok(())
+}

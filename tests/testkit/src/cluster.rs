@@ -1,0 +1,253 @@
+//! A real Kubernetes API: etcd and kube-apiserver with RBAC, in a temporary folder on free
+//! ports of 127.0.0.1. Owns their flags, readiness and end. No controller manager runs:
+//! namespaces stay Terminating and nothing is garbage collected.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+use crate::api::Api;
+use crate::credentials;
+use crate::paths;
+use crate::process::Process;
+use crate::wait::until;
+
+const READY: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A running cluster. Dropping it kills both processes and removes the folder.
+pub struct Cluster {
+    api: Api,
+    api_server: Mutex<Option<Process>>,
+    etcd: Process,
+    ports: Ports,
+    token: String,
+    // Last: the processes above must be gone before their folder goes.
+    folder: TempDir,
+}
+
+#[derive(Clone, Copy)]
+struct Ports {
+    etcd: u16,
+    peer: u16,
+    api: u16,
+}
+
+impl Cluster {
+    /// Starts a cluster and waits until it is ready, which takes a few seconds.
+    ///
+    /// # Errors
+    /// If the tools were not built, or the servers do not come up.
+    pub async fn start() -> Result<Self> {
+        const TRIES: u32 = 3;
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            match Self::try_start().await {
+                // Somebody may have taken a port between our look and the server's bind.
+                Err(error) if tried < TRIES && format!("{error:#}").contains("address already in use") => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn try_start() -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("wharf-cluster-").tempdir().context("make a folder for the cluster")?;
+        let token = credentials::token()?;
+        let ports = Ports { etcd: free_port()?, peer: free_port()?, api: free_port()? };
+        write_private(&folder.path().join("sa.key"), &credentials::signing_key()?)?;
+        write_private(&folder.path().join("tokens.csv"), &format!("{token},admin,admin-uid,\"system:masters\"\n"))?;
+        let etcd = start_etcd(folder.path(), ports)?;
+        let mut api_server = start_api_server(folder.path(), ports)?;
+        // The API server makes its certificate early, long before it is ready.
+        let certificate = folder.path().join("certs").join("apiserver.crt");
+        until("the API server's certificate", READY, async || {
+            alive(&mut api_server, folder.path())?;
+            Ok(certificate.exists().then_some(()))
+        })
+        .await?;
+        let kubeconfig = folder.path().join("kubeconfig");
+        write_kubeconfig(folder.path(), &kubeconfig, ports.api, &token)?;
+        let cluster = Self { api: Api::new(&kubeconfig).await?, api_server: Mutex::new(Some(api_server)), etcd, ports, token, folder };
+        cluster.ready().await?;
+        Ok(cluster)
+    }
+
+    /// The administrator's kubeconfig file.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// Writes a kubeconfig that reaches the API server through another port of 127.0.0.1,
+    /// for example a [`crate::Proxy`]'s.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn kubeconfig_through(&self, address: SocketAddr, file: &Path) -> Result<()> {
+        write_kubeconfig(self.folder.path(), file, address.port(), &self.token)
+    }
+
+    /// Where the API server listens.
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.ports.api).into()
+    }
+
+    /// Requests with all rights.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Stops the API server; etcd keeps running and the data stays.
+    ///
+    /// # Errors
+    /// If it cannot be stopped.
+    pub async fn stop_api_server(&self) -> Result<()> {
+        if let Some(mut process) = self.api_server.lock().await.take() {
+            process.stop(GRACE).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts the API server again, with the same port and certificate, and waits until
+    /// it is ready.
+    ///
+    /// # Errors
+    /// If it runs already or does not come up.
+    pub async fn start_api_server(&self) -> Result<()> {
+        {
+            let mut api_server = self.api_server.lock().await;
+            ensure!(api_server.is_none(), "the API server runs already");
+            *api_server = Some(start_api_server(self.folder.path(), self.ports)?);
+        }
+        self.ready().await
+    }
+
+    /// Runs kubectl as administrator and returns what it printed.
+    ///
+    /// # Errors
+    /// If it fails; the text has what it said.
+    pub async fn kubectl(&self, args: &[&str], stdin: Option<&str>) -> Result<String> {
+        let mut command = Command::new(paths::cluster_tool("kubectl")?);
+        command.arg("--kubeconfig").arg(self.kubeconfig()).args(args);
+        // Its discovery cache must not be shared with other clusters, nor lie in a home.
+        command.arg("--cache-dir").arg(self.folder.path().join("kubectl"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().context("start kubectl")?;
+        let mut input = child.stdin.take().context("kubectl has no input")?;
+        input.write_all(stdin.unwrap_or_default().as_bytes()).await.context("write to kubectl")?;
+        drop(input);
+        let output = child.wait_with_output().await.context("wait for kubectl")?;
+        if !output.status.success() {
+            bail!("kubectl {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Stops both servers in order.
+    ///
+    /// # Errors
+    /// If one cannot be stopped.
+    pub async fn stop(mut self) -> Result<()> {
+        self.stop_api_server().await?;
+        self.etcd.stop(GRACE).await?;
+        Ok(())
+    }
+
+    async fn ready(&self) -> Result<()> {
+        until("the API server's readiness", READY, async || {
+            if let Some(process) = self.api_server.lock().await.as_mut() {
+                alive(process, self.folder.path())?;
+            }
+            self.api.raw("/readyz").await?;
+            // Ready is said a moment before the namespace that everybody uses is there.
+            self.api.raw("/api/v1/namespaces/default").await?;
+            Ok(Some(()))
+        })
+        .await
+    }
+}
+
+fn start_etcd(folder: &Path, ports: Ports) -> Result<Process> {
+    let client = format!("http://127.0.0.1:{}", ports.etcd);
+    let peer = format!("http://127.0.0.1:{}", ports.peer);
+    let args = [
+        format!("--data-dir={}", folder.join("etcd").display()),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+        // Nothing here has to survive a crash of the machine.
+        "--unsafe-no-fsync".to_owned(),
+        "--log-level=warn".to_owned(),
+    ];
+    let log = log_file(folder, "etcd.log")?;
+    Process::spawn(&paths::cluster_tool("server")?, args, log.try_clone()?.into(), log.into())
+}
+
+fn start_api_server(folder: &Path, ports: Ports) -> Result<Process> {
+    let key = folder.join("sa.key");
+    let args = [
+        format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+        format!("--secure-port={}", ports.api),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--cert-dir={}", folder.join("certs").display()),
+        format!("--token-auth-file={}", folder.join("tokens.csv").display()),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={}", key.display()),
+        format!("--service-account-signing-key-file={}", key.display()),
+        "--authorization-mode=RBAC".to_owned(),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // There is no controller manager that would make the default service accounts.
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+    ];
+    let log = log_file(folder, "kube-apiserver.log")?;
+    Process::spawn(&paths::cluster_tool("kube-apiserver")?, args, log.try_clone()?.into(), log.into())
+}
+
+/// Fails with the end of the server's log if it has ended.
+fn alive(api_server: &mut Process, folder: &Path) -> Result<()> {
+    let Some(status) = api_server.exited()? else { return Ok(()) };
+    let log = fs::read_to_string(folder.join("kube-apiserver.log")).context("read the API server's log")?;
+    let lines: Vec<_> = log.lines().rev().take(5).collect();
+    bail!("the API server ended ({status}): {}", lines.join(" | "))
+}
+
+fn log_file(folder: &Path, name: &str) -> Result<File> {
+    File::options().create(true).append(true).open(folder.join(name)).with_context(|| format!("make {name}"))
+}
+
+fn write_kubeconfig(folder: &Path, file: &Path, port: u16, token: &str) -> Result<()> {
+    let certificate = folder.join("certs").join("apiserver.crt");
+    let text = format!(
+        "apiVersion: v1
+kind: Config
+clusters: [{{name: wharf, cluster: {{server: 'https://127.0.0.1:{port}', certificate-authority: '{}'}}}}]
+users: [{{name: admin, user: {{token: '{token}'}}}}]
+contexts: [{{name: wharf, context: {{cluster: wharf, user: admin}}}}]
+current-context: wharf
+",
+        certificate.display()
+    );
+    write_private(file, &text)
+}
+
+fn write_private(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).with_context(|| format!("protect {}", file.display()))
+}
+
+/// A port that is free now.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("look for a free port")?;
+    Ok(listener.local_addr()?.port())
+}

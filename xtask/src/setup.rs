@@ -1,0 +1,19 @@
+//! `cargo xtask setup`: everything that tests and demo need. Owns the order; what is
+//! there already costs a second or two.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::step::{cargo, run, step};
+use crate::{cluster, guests};
+
+/// Builds the cluster tools, the guests and the host.
+///
+/// # Errors
+/// If one of them fails; the text says what to do.
+pub(crate) fn all(root: &Path) -> Result<()> {
+    cluster::build(root)?;
+    step("build the example plugins and the test guests", || guests::build(root))?;
+    step("build the host", || run(cargo().current_dir(root).args(["build", "--package", "wharf"])))
+}
