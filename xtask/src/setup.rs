@@ -15,5 +15,7 @@ use crate::{cluster, guests};
 pub(crate) fn all(root: &Path) -> Result<()> {
     cluster::build(root)?;
     step("build the example plugins and the test guests", || guests::build(root))?;
-    step("build the host", || run(cargo().current_dir(root).args(["build", "--package", "wharf"])))
+    // All binaries at once: then the dependencies are built with the same features as for the
+    // tests, and once.
+    step("build the host", || run(cargo().current_dir(root).args(["build", "--workspace", "--bins"])))
 }

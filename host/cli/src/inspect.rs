@@ -23,7 +23,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, CliError> {
         .map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::USAGE, format!("read {file}")) })?;
     let inspection = wharf_engine::inspect(&wasm)
         .map_err(|e| CliError::new(exit::NO, format!("{file}: {} [{}]", e.message, e.reason)).hint(e.reason.hint()))?;
-    let description = if inspection.kind == BinaryKind::Component { crate::block_on(describe(wasm.into()))? } else { Err("not a component".to_owned()) };
+    let description =
+        if inspection.kind == BinaryKind::Component { crate::block_on(describe(wasm.into()))? } else { Err("not a component".to_owned()) };
     let text = match args.output {
         InspectOutput::Json => format!("{:#}\n", as_json(&inspection, &description)),
         InspectOutput::Text => as_text(&inspection, &description),

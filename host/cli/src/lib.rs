@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-pub use report::CliError;
+use report::CliError;
 
 /// Runs one command line, given with the program's name, to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

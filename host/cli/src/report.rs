@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 /// An error with a hint and an exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct CliError {
+pub(crate) struct CliError {
     /// What failed.
     pub message: String,
     /// What to do about it; may be empty.
@@ -23,12 +23,12 @@ pub struct CliError {
 
 impl CliError {
     /// An error without a hint.
-    pub fn new(code: u8, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: String::new(), code, source: None }
     }
 
     /// Wraps an `anyhow` chain.
-    pub fn from_anyhow(code: u8, error: anyhow::Error) -> Self {
+    pub(crate) fn from_anyhow(code: u8, error: anyhow::Error) -> Self {
         let message = error.to_string();
         let source = error.source().map(|_| Box::<dyn std::error::Error + Send + Sync>::from(Cause::of(&error)));
         Self { message, hint: String::new(), code, source }
@@ -36,7 +36,7 @@ impl CliError {
 
     /// Adds what to do.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
@@ -63,7 +63,7 @@ impl Cause {
 }
 
 /// The text of an error: what failed, why, what to do.
-pub fn render(error: &CliError) -> String {
+pub(crate) fn render(error: &CliError) -> String {
     let mut text = format!("error: {}\n", error.message.trim_end());
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
@@ -78,7 +78,7 @@ pub fn render(error: &CliError) -> String {
 }
 
 /// Prints an error. If standard error is closed nobody is there to be told.
-pub fn print_error(error: &CliError) {
+pub(crate) fn print_error(error: &CliError) {
     let _closed = io::stderr().write_all(render(error).as_bytes());
 }
 
@@ -86,7 +86,7 @@ pub fn print_error(error: &CliError) {
 ///
 /// # Errors
 /// Any other error of standard output.
-pub fn print_data(text: &str) -> Result<(), CliError> {
+pub(crate) fn print_data(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -2,24 +2,24 @@
 //! `<none>` for what is not there. Owns the look; rows come from the commands.
 
 /// A table of text cells.
-pub struct Table {
+pub(crate) struct Table {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these columns.
-    pub fn new(head: Vec<&'static str>) -> Self {
+    pub(crate) fn new(head: Vec<&'static str>) -> Self {
         Self { head, rows: Vec::new() }
     }
 
     /// Adds a row; an empty cell is printed as `<none>`.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells.into_iter().map(|c| if c.is_empty() { "<none>".to_owned() } else { c }).collect());
     }
 
     /// The table as text.
-    pub fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let mut widths: Vec<usize> = self.head.iter().map(|h| h.len()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -44,7 +44,7 @@ impl Table {
 }
 
 /// An age as kubectl prints it: `5s`, `5m12s`, `3h20m`, `2d4h`.
-pub fn age(seconds: u64) -> String {
+pub(crate) fn age(seconds: u64) -> String {
     let (d, h, m, s) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     let two = |a: u64, x: &str, b: u64, y: &str| if b == 0 { format!("{a}{x}") } else { format!("{a}{x}{b}{y}") };
     match (d, h, m) {

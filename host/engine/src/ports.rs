@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Selector};
+use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Selector, Verb};
 
 /// How important a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -232,6 +232,10 @@ pub trait Ports: Send + Sync + 'static {
     /// Takes a log line. Texts are capped and their control characters escaped. Runs on a
     /// guest thread and must not block.
     fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]);
+
+    /// The guest tried what no grant covers; nothing was sent. `what` says what it was and how
+    /// to grant it. Runs on a guest thread and must not block.
+    fn denied(&self, _verb: Verb, _what: &str) {}
 
     /// Where objects of a kind live: true in namespaces, false in the cluster itself.
     ///

@@ -61,7 +61,8 @@ impl Host {
     /// See [`StartError`]. What was started until then is taken down again.
     pub async fn start(settings: &Settings, log: Arc<dyn LogControl>) -> Result<Self, StartError> {
         let started = Instant::now();
-        let connection = connect::connect(settings).await?;
+        let metrics = Metrics::new();
+        let connection = connect::connect(settings, &metrics).await?;
         let (stop_plugins, stop_rest) = (CancellationToken::new(), CancellationToken::new());
         // Whoever leaves early takes the tasks along.
         let guard = stop_rest.clone().drop_guard();
@@ -69,7 +70,6 @@ impl Host {
         std::fs::create_dir_all(&settings.data_directory)
             .with_context(|| format!("create the data directory {}", settings.data_directory.display()))
             .map_err(StartError::Config)?;
-        let metrics = Metrics::new();
         let engine_config = EngineConfig {
             instances: settings.engine_instances,
             threads: settings.engine_threads,
@@ -81,13 +81,7 @@ impl Host {
         let cache_metrics: Arc<dyn CacheMetrics> = Arc::<Metrics>::clone(&metrics);
         let informers = Informers::new(connection.client.clone(), wharf_cache::Options::default(), cache_metrics);
         let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());
-        let api = Api::new(
-            connection.client,
-            informers.clone(),
-            Identity::Host,
-            Arc::clone(&metrics),
-            connection.host.into(),
-        );
+        let api = Api::new(connection.client, informers.clone(), Identity::Host);
         let ports = Arc::new(PortsFactory { api, recorder, metrics: Arc::clone(&metrics) });
         let stage = Stage { engine, informers: informers.clone(), ports, metrics: Arc::clone(&metrics), defaults: settings.limits };
         let policy = Policy::default();

@@ -1,16 +1,19 @@
 //! The connection to the API server: which one, as whom, and whether it answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use http::Request;
 use http_body_util::BodyExt;
-use kube::client::Body;
+use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::time::Instant;
 
 use crate::app::StartError;
 use crate::config::Settings;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::rest::RequestLayer;
 
 /// How long a host waits for its API server when it starts.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -18,11 +21,9 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A client that has been answered.
-pub struct Connection {
+pub(crate) struct Connection {
     /// Speaks in the host's own name; does not repeat requests by itself.
     pub client: kube::Client,
-    /// Host and port of the server: a metric label.
-    pub host: String,
     /// `gitVersion` of the server.
     pub version: String,
 }
@@ -32,18 +33,20 @@ pub struct Connection {
 ///
 /// # Errors
 /// `Config` if there is no usable configuration, `Unavailable` if nobody answers in time.
-pub async fn connect(settings: &Settings) -> Result<Connection, StartError> {
+pub(crate) async fn connect(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Connection, StartError> {
     let mut config = load(settings).await.map_err(StartError::Config)?;
     // The reflectors and ports have rules of their own for what is repeated.
     config.default_retry = false;
     // A watch is silent for minutes; its own idle deadline ends it.
     config.read_timeout = None;
     let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-    let client = kube::Client::try_from(config).context("make a client").map_err(StartError::Config)?;
+    let counted = RequestLayer::new(Arc::clone(metrics), host.as_str());
+    let builder = ClientBuilder::try_from(config).context("make a client").map_err(StartError::Config)?;
+    let client = builder.with_layer(&counted).build();
     let deadline = Instant::now() + DEADLINE;
     loop {
         match version(&client).await {
-            Ok(version) => return Ok(Connection { client, host, version }),
+            Ok(version) => return Ok(Connection { client, version }),
             Err(error) if Instant::now() >= deadline => {
                 let error = error.context(format!("no answer from {host} within {} s", DEADLINE.as_secs()));
                 return Err(StartError::Unavailable(error));
@@ -83,7 +86,7 @@ async fn version(client: &kube::Client) -> anyhow::Result<String> {
 }
 
 /// Who writes Events: the pod's name, or the machine's.
-pub fn instance_name() -> String {
+pub(crate) fn instance_name() -> String {
     let machine = || std::fs::read_to_string("/etc/hostname").map(|name| name.trim().to_owned());
     std::env::var("POD_NAME").or_else(|_| machine()).unwrap_or_else(|_| "wharf".to_owned())
 }

@@ -11,25 +11,25 @@ use crate::plugins::{PluginState, Registry};
 use crate::telemetry::metrics::{InformerSample, PluginSample, QueueSample, Snapshot};
 
 /// The state of a host, on demand.
-pub struct HostStatus {
+pub(crate) struct HostStatus {
     registry: Arc<Registry>,
     informers: Informers,
 }
 
 impl HostStatus {
     /// Looks at these parts.
-    pub fn new(registry: Arc<Registry>, informers: Informers) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>, informers: Informers) -> Self {
         Self { registry, informers }
     }
 
     /// Readiness: have the plugins been read?
-    pub fn plugins_loaded(&self) -> Result<(), String> {
+    pub(crate) fn plugins_loaded(&self) -> Result<(), String> {
         if self.registry.loaded() { Ok(()) } else { Err("the plugins were not read yet".to_owned()) }
     }
 
     /// Readiness: is the state of every watch known? A kind that does not exist, or a watch
     /// that is refused, does not make the host unready.
-    pub fn informers_settled(&self) -> Result<(), String> {
+    pub(crate) fn informers_settled(&self) -> Result<(), String> {
         let starting = |i: &InformerStatus| matches!(i.state, InformerState::Starting);
         let names = |i: InformerStatus| format!("{} in {}", i.spec.kind, scope(&i.spec.scope));
         let left: Vec<String> = self.informers.snapshot().into_iter().filter(starting).map(names).collect();
@@ -37,7 +37,7 @@ impl HostStatus {
     }
 
     /// The number of plugins that serve, once each of them serves or was refused.
-    pub fn ready(&self) -> Option<usize> {
+    pub(crate) fn ready(&self) -> Option<usize> {
         self.plugins_loaded().and_then(|()| self.informers_settled()).ok()?;
         let plugins = self.registry.status();
         let starting = plugins.iter().any(|p| p.state == PluginState::Starting);
@@ -45,7 +45,7 @@ impl HostStatus {
     }
 
     /// Gauges for a scrape. Holds the host weakly.
-    pub fn scraper(self: &Arc<Self>) -> impl Fn(&mut Snapshot) + Send + Sync + 'static {
+    pub(crate) fn scraper(self: &Arc<Self>) -> impl Fn(&mut Snapshot) + Send + Sync + 'static {
         let status = Arc::downgrade(self);
         move |snapshot| {
             let Some(status) = status.upgrade() else { return };
@@ -120,7 +120,11 @@ fn informer_row(status: InformerStatus) -> InformerRow {
         kind: spec.kind.kind.to_string(),
         api_version: spec.kind.api_version(),
         scope: scope(&spec.scope),
-        selectors: [spec.label_selector.as_str(), spec.field_selector.as_str()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(";"),
+        selectors: [spec.label_selector.as_str(), spec.field_selector.as_str()]
+            .into_iter()
+            .filter(|s| !s.is_empty())
+            .collect::<Vec<_>>()
+            .join(";"),
         handlers: status.handlers as u64,
         objects: status.objects as u64,
         bytes: status.bytes,

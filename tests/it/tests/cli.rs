@@ -75,7 +75,7 @@ fn inspect_shows_what_a_component_is_and_asks_for() -> Result<()> {
     let output = wharf(&["inspect", &file.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
     let text = out(&output);
-    for expected in ["component", "sha256:", "wharf:plugin/cluster@0.1.0", "wharf:plugin/handler@0.1.0", "ConfigMap", "MissingLabel"] {
+    for expected in ["component", "sha256:", "wharf:plugin/cluster@0.1.0", "wharf:plugin/handler@0.1.0", "ConfigMap", "name: label-guard"] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
     let json = wharf(&["inspect", "-o", "json", &file.to_string_lossy()])?;

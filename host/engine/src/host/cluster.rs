@@ -178,7 +178,11 @@ impl Ctx {
     }
 
     fn check(&self, verb: Verb, kind: &Gvk, place: Place<'_>) -> Result<(), ApiError> {
-        self.plugin.grants.check(verb, kind, place).map_err(|denied| ApiError::NotGranted(denied.to_string()))
+        self.plugin.grants.check(verb, kind, place).map_err(|denied| {
+            let text = denied.to_string();
+            self.plugin.ports.denied(verb, &text);
+            ApiError::NotGranted(text)
+        })
     }
 
     /// Checks a target that the guest names.

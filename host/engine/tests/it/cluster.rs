@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use wharf_core::grant::Namespaces;
-use wharf_core::{Event, Failure, Grants, Gvk, Reason, Verb};
+use wharf_core::{Event, Failure, Grants, Gvk, Outcome, Reason, Verb};
 use wharf_engine::{Engine, Level, Revision, RevisionSpec};
 
-use crate::support::{Get, Recorder, artifact, delivery, engine, grants, limits, spec};
+use crate::support::{Get, OBJECT, Recorder, artifact, delivery, engine, grants, limits, revision_of, spec};
 
 fn config_maps(verbs: &[Verb], namespaces: &[&str]) -> Grants {
     let namespaces = Namespaces::Some(namespaces.iter().map(|n| (*n).into()).collect());
@@ -175,4 +175,16 @@ async fn a_port_that_panics_ends_one_call() {
         let report = revision.call(delivery(Event::Add, object)).await;
         assert_eq!(report.result.unwrap_err().reason, Reason::HostError);
     }
+}
+
+#[tokio::test]
+async fn a_panic_on_a_guest_thread_ends_one_call() {
+    let engine = engine(2);
+    let ports = Arc::new(Recorder { log_panics: true, ..Recorder::default() });
+    let logs = revision_of(&engine, "ok", limits(), &ports).await;
+    for _ in 0..2 {
+        assert_eq!(logs.call(delivery(Event::Add, OBJECT)).await.result.unwrap_err().reason, Reason::HostError);
+        assert_eq!(logs.call(delivery(Event::Delete, OBJECT)).await.result, Ok(Ok(Outcome::Done)));
+    }
+    assert_eq!(engine.stats().live_instances, 0);
 }

@@ -28,13 +28,6 @@ pub(crate) fn guest(name: &str) -> Result<Vec<u8>> {
     encode(&root, &module(&prelude, &text)?, extra.as_deref())
 }
 
-/// The component of a guest's text; `text` is as in the files of tests/guests/wat.
-pub(crate) fn guest_of(text: &str) -> Result<Vec<u8>> {
-    let root = root()?;
-    let prelude = fs::read_to_string(root.join("tests/guests/wat/prelude.wat"))?;
-    encode(&root, &module(&prelude, text)?, None)
-}
-
 /// A guest's text as a whole core module.
 pub(crate) fn module(prelude: &str, text: &str) -> Result<String> {
     let (imports, body) = text.split_once(";; body").ok_or("a guest has a line `;; body`")?;
@@ -73,7 +66,7 @@ fn encode(root: &Path, module: &str, extra: Option<&str>) -> Result<Vec<u8>> {
 }
 
 /// The folder of the whole project.
-fn root() -> Result<PathBuf> {
+pub(crate) fn root() -> Result<PathBuf> {
     let start = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = start.ancestors().find(|folder| folder.join("wit/worlds.wit").exists());
     Ok(found.ok_or("the project's folder is not above this crate")?.to_owned())

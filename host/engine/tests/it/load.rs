@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wharf_core::Reason;
-use wharf_engine::{BinaryKind, Engine, EngineConfig, LoadError, inspect};
+use wharf_engine::{BinaryKind, Engine, EngineConfig, LoadError, WASMTIME_VERSION, WIT_PACKAGE, inspect};
 
 use crate::encode;
 use crate::support::{Recorder, artifact, engine, limits, revision, spec};
@@ -75,4 +75,13 @@ async fn one_artifact_for_the_same_bytes() {
     assert!(one.exports().contains(&"wharf:plugin/handler@0.1.0".to_owned()), "{:?}", one.exports());
     drop((one, two));
     assert_eq!(engine.stats().artifacts, 0);
+}
+
+#[test]
+fn the_versions_that_are_named_are_the_versions_that_are_there() {
+    let root = encode::root().unwrap();
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap();
+    assert!(lock.contains(&format!("name = \"wasmtime\"\nversion = \"{WASMTIME_VERSION}\"\n")));
+    let worlds = std::fs::read_to_string(root.join("wit/worlds.wit")).unwrap();
+    assert!(worlds.starts_with(&format!("package {WIT_PACKAGE};\n")));
 }

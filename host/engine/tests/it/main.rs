@@ -16,3 +16,5 @@ mod load;
 mod runtime;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod wit;

@@ -94,11 +94,16 @@ pub(crate) enum Get {
     Panic,
 }
 
+/// Level, message and fields of a log line.
+type Line = (Level, String, Vec<(String, String)>);
+
 /// Ports that remember what they were asked.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) get: Get,
-    pub(crate) lines: Mutex<Vec<(Level, String, Vec<(String, String)>)>>,
+    /// Whether taking a log line panics.
+    pub(crate) log_panics: bool,
+    pub(crate) lines: Mutex<Vec<Line>>,
     pub(crate) asked: Mutex<Vec<String>>,
     /// Told when `get` hangs.
     pub(crate) hanging: Notify,
@@ -132,6 +137,7 @@ impl Ports for Recorder {
     }
 
     fn log(&self, _call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
+        assert!(!self.log_panics, "a port that panics");
         self.lines.lock().push((level, message.to_owned(), fields.to_vec()));
     }
 

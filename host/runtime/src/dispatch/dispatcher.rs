@@ -162,11 +162,9 @@ impl Dispatcher {
             // In this order: at least one of the two announces every change.
             subscribed.activate();
             old.deactivate();
-            state.ledger.narrow(
-                &|key, object| old.matches(key, object),
-                &|key, object| subscribed.matches(key, object),
-                &|key| subscribed.object(key).latest(),
-            );
+            state.ledger.narrow(&|key, object| old.matches(key, object), &|key, object| subscribed.matches(key, object), &|key| {
+                subscribed.object(key).latest()
+            });
             let replayed = if first { Vec::new() } else { state.ledger.replay(replay) };
             self.serving.store(Some(Arc::new(serving)));
             let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();

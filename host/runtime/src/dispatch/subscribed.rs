@@ -134,9 +134,9 @@ impl Subscribed {
     /// Is the key's watch refused, so that its state cannot be trusted? Such keys sleep.
     pub fn asleep(&self, key: &TargetKey) -> bool {
         let TargetKey::Object { key: object, .. } = key else { return false };
-        self.kind(key)
-            .and_then(|kind| kind.attached_for(object))
-            .is_some_and(|attached| matches!(attached.registration.state(), InformerState::Failing { reason: wharf_core::Reason::Forbidden, .. }))
+        self.kind(key).and_then(|kind| kind.attached_for(object)).is_some_and(|attached| {
+            matches!(attached.registration.state(), InformerState::Failing { reason: wharf_core::Reason::Forbidden, .. })
+        })
     }
 
     /// Runs `decide` with the rules of the key's subscription; without one nothing matches.
@@ -155,9 +155,10 @@ impl Subscribed {
         let kinds = self.kinds.values().filter(|kind| !kind.subscription.events.is_empty());
         kinds
             .flat_map(|kind| {
-                kind.attached.iter().flat_map(|attached| attached.registration.store().list(None)).map(|object| {
-                    TargetKey::object(Arc::clone(&kind.subscription.kind), object.key().clone())
-                })
+                kind.attached
+                    .iter()
+                    .flat_map(|attached| attached.registration.store().list(None))
+                    .map(|object| TargetKey::object(Arc::clone(&kind.subscription.kind), object.key().clone()))
             })
             .collect()
     }
@@ -172,7 +173,8 @@ impl Subscribed {
             (Scope::Namespace(_), None) => false,
         })?;
         let synced = matches!(attached.registration.state(), InformerState::Synced);
-        (synced && !narrowed(&kind.subscription)).then(|| Readable { store: attached.registration.store(), subscription: &kind.subscription })
+        (synced && !narrowed(&kind.subscription))
+            .then(|| Readable { store: attached.registration.store(), subscription: &kind.subscription })
     }
 
     fn kind(&self, key: &TargetKey) -> Option<&Kind> {

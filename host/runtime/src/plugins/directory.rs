@@ -6,7 +6,6 @@
 //! by a rename of its `..data` link, which is seen like any other change. Never decides
 //! what becomes of a plugin.
 
-use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
@@ -220,7 +219,102 @@ async fn quiet(changed: &Notify) {
     }
 }
 
-/// By file: which plugins came from it. What the registry keeps while a file is unreadable.
-pub fn origins(plugins: &BTreeMap<PluginName, Result<Desired, Refusal>>) -> BTreeMap<PluginName, PathBuf> {
-    plugins.iter().filter_map(|(name, wish)| wish.as_ref().ok().map(|d| (name.clone(), d.origin.clone()))).collect()
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn document(name: &str, file: &str) -> String {
+        format!("apiVersion: wharf.dev/v1alpha1\nkind: Plugin\nmetadata: {{name: {name}}}\nspec: {{component: {{file: {file}}}}}\n")
+    }
+
+    fn directory(path: &Path, allow_bare: bool) -> Directory {
+        Directory { path: path.to_owned(), allow_bare }
+    }
+
+    fn reasons(wishes: &Wishes) -> Vec<(String, Option<Reason>)> {
+        wishes.plugins.iter().map(|(name, wish)| (name.to_string(), wish.as_ref().err().map(|r| r.reason))).collect()
+    }
+
+    #[test]
+    fn documents_and_bare_components() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("a.yaml", &(document("a", "a.wasm") + "---\n" + &document("b", "missing.wasm")));
+        write("a.wasm", "");
+        write("bare.wasm", "");
+        write("notes.txt", "");
+        let wishes = directory(folder.path(), false).read().unwrap();
+        assert_eq!(reasons(&wishes), [("default/a".to_owned(), None), ("default/b".to_owned(), Some(Reason::ComponentNotFound))]);
+        let wishes = directory(folder.path(), true).read().unwrap();
+        assert_eq!(wishes.plugins.len(), 3, "a.wasm has a document and is not bare: {:?}", reasons(&wishes));
+        assert!(wishes.plugins.contains_key(&PluginName::new("default", "bare").unwrap()));
+    }
+
+    #[test]
+    fn one_name_twice_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["1.yaml", "2.yaml"] {
+            fs::write(folder.path().join(file), document("a", "a.wasm")).unwrap();
+        }
+        fs::write(folder.path().join("a.wasm"), "").unwrap();
+        let wishes = directory(folder.path(), false).read().unwrap();
+        assert_eq!(reasons(&wishes), [("default/a".to_owned(), Some(Reason::DuplicatePlugin))]);
+        let message = wishes.plugins.values().next().unwrap().as_ref().unwrap_err().to_string();
+        assert!(message.contains("1.yaml") && message.contains("2.yaml"), "{message}");
+    }
+
+    #[test]
+    fn mistakes_are_kept_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("wrong.yaml"), document("wrong", "a.wasm") + "status: {}\n").unwrap();
+        fs::write(folder.path().join("junk.yaml"), "{").unwrap();
+        let wishes = directory(folder.path(), false).read().unwrap();
+        assert_eq!(wishes.plugins.len() + wishes.unreadable.len(), 2, "{wishes:?}");
+        assert!(wishes.plugins.get(&PluginName::new("default", "wrong").unwrap()).is_some_and(Result::is_err));
+        assert!(wishes.unreadable.contains_key(&folder.path().join("junk.yaml")));
+        assert!(directory(&folder.path().join("none"), false).read().is_err());
+    }
+
+    /// As the kubelet does it: `..data` is a link to a folder that is exchanged as a whole.
+    #[tokio::test]
+    async fn a_mounted_config_map_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let version = |name: &str, plugin: &str| {
+            let inside = folder.path().join(name);
+            fs::create_dir(&inside).unwrap();
+            fs::write(inside.join("p.yaml"), document(plugin, "p.wasm")).unwrap();
+            fs::write(inside.join("p.wasm"), "").unwrap();
+        };
+        version("..1", "one");
+        symlink("..1", folder.path().join("..data")).unwrap();
+        for file in ["p.yaml", "p.wasm"] {
+            symlink(format!("..data/{file}"), folder.path().join(file)).unwrap();
+        }
+        let stop = CancellationToken::new();
+        let mut wishes = directory(folder.path(), false).follow(stop.clone()).unwrap();
+        assert_eq!(reasons(&wishes.borrow_and_update()), [("default/one".to_owned(), None)]);
+
+        version("..2", "two");
+        symlink("..2", folder.path().join("..data_tmp")).unwrap();
+        fs::rename(folder.path().join("..data_tmp"), folder.path().join("..data")).unwrap();
+        wishes.wait_for(|w| w.plugins.contains_key(&PluginName::new("default", "two").unwrap())).await.unwrap();
+        assert_eq!(wishes.borrow().plugins.len(), 1);
+        stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn a_saved_component_is_news_and_an_untouched_folder_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.yaml"), document("a", "a.wasm")).unwrap();
+        fs::write(folder.path().join("a.wasm"), "1").unwrap();
+        let mut wishes = directory(folder.path(), false).follow(CancellationToken::new()).unwrap();
+        let first = wishes.borrow_and_update().clone();
+        assert_eq!(directory(folder.path(), false).read().unwrap(), first);
+        fs::write(folder.path().join("a.wasm"), "12").unwrap();
+        wishes.changed().await.unwrap();
+        assert_ne!(*wishes.borrow(), first);
+    }
 }

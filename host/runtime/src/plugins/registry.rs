@@ -275,7 +275,11 @@ impl Task {
         self.set(PluginState::Serving);
         let subscribed = self.dispatcher.subscribed();
         let kinds = subscribed.subscriptions().map(|subscription| &*subscription.kind);
-        self.registry.shared.metrics.subscribed(&self.label, kinds, &self.dispatcher.serving().map(|s| s.reasons.clone()).unwrap_or_default());
+        self.registry.shared.metrics.subscribed(
+            &self.label,
+            kinds,
+            &self.dispatcher.serving().map(|s| s.reasons.clone()).unwrap_or_default(),
+        );
         PluginServing { plugin: &self.label, revision: &tag, digest: &staged.digest, duration: started.elapsed(), swapped }
             .emit(&self.registry.shared.metrics);
         self.served = Some((desired, staged.digest));

@@ -117,8 +117,9 @@ impl Stage {
             .map_err(|s| strike("validate-config", s))?
             .map_err(|errors| Refusal::new(Reason::ConfigInvalid, errors.join("\n")))?;
         let json = probe.describe().await.map_err(|s| strike("describe", s))?;
-        let description = read_description(&json)
-            .map_err(|problems| Refusal::new(Reason::DescribeFailed, format!("describe answered something unusable:\n{}", lines(&problems))))?;
+        let description = read_description(&json).map_err(|problems| {
+            Refusal::new(Reason::DescribeFailed, format!("describe answered something unusable:\n{}", lines(&problems)))
+        })?;
         let (subscriptions, limits) = resolve(document, &description, &self.defaults).map_err(|problems| Refusal {
             reason: problems.first().map_or(Reason::DocumentInvalid, |p| p.reason),
             message: lines(&problems),

@@ -13,12 +13,9 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde::Deserialize;
-use tokio::time::Instant;
 use wharf_cache::{DiscoveryError, Informers};
 use wharf_core::{Gvk, ResourceKind};
 use wharf_engine::ApiError;
-
-use crate::telemetry::metrics::Metrics;
 
 /// The largest answer that is read, in bytes. The API server itself stores 1.5 MB per
 /// object; a page of a list may be larger.
@@ -51,8 +48,6 @@ pub struct Api {
     client: kube::Client,
     informers: Informers,
     identity: Identity,
-    metrics: Arc<Metrics>,
-    host: Arc<str>,
 }
 
 /// One request, apart from where it goes.
@@ -69,8 +64,8 @@ pub struct Call<'a> {
 
 impl Api {
     /// The API server for one identity.
-    pub fn new(client: kube::Client, informers: Informers, identity: Identity, metrics: Arc<Metrics>, host: Arc<str>) -> Self {
-        Self { client, informers, identity, metrics, host }
+    pub fn new(client: kube::Client, informers: Informers, identity: Identity) -> Self {
+        Self { client, informers, identity }
     }
 
     /// The same server for another identity.
@@ -113,32 +108,21 @@ impl Api {
     /// What the server said, in the contract's words. Cancel safe, but a write may have
     /// been carried out when the future is dropped.
     pub async fn send(&self, call: Call<'_>) -> Result<String, ApiError> {
-        let started = Instant::now();
-        let verb = call.method.clone();
-        let answer = match tokio::time::timeout(TIMEOUT, self.exchange(call)).await {
+        match tokio::time::timeout(TIMEOUT, self.exchange(call)).await {
             Ok(answer) => answer,
-            Err(_) => Err((None, ApiError::Unavailable(format!("no answer within {} s", TIMEOUT.as_secs())))),
-        };
-        let code = match &answer {
-            Ok((code, _)) => Some(*code),
-            Err((code, _)) => *code,
-        };
-        self.metrics.request(&verb, &self.host, code, started.elapsed());
-        answer.map(|(_, text)| text).map_err(|(_, error)| error)
+            Err(_) => Err(ApiError::Unavailable(format!("no answer within {} s", TIMEOUT.as_secs()))),
+        }
     }
 
-    async fn exchange(&self, call: Call<'_>) -> Result<(StatusCode, String), (Option<StatusCode>, ApiError)> {
-        let request = self.request(call).map_err(|error| (None, error))?;
-        let response = self.client.send(request).await.map_err(|error| (None, ApiError::Unavailable(error.to_string())))?;
+    async fn exchange(&self, call: Call<'_>) -> Result<String, ApiError> {
+        let request = self.request(call)?;
+        let response = self.client.send(request).await.map_err(|error| ApiError::Unavailable(error.to_string()))?;
         let code = response.status();
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
         let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-        let body: Bytes = body.map_err(|error| (Some(code), unread(error.as_ref())))?.to_bytes();
+        let body: Bytes = body.map_err(|error| unread(error.as_ref()))?.to_bytes();
         let text = String::from_utf8_lossy(&body);
-        if code.is_success() {
-            return Ok((code, text.into_owned()));
-        }
-        Err((Some(code), self.refused(code, retry_after, &text)))
+        if code.is_success() { Ok(text.into_owned()) } else { Err(refused(code, retry_after, &text)) }
     }
 
     fn request(&self, call: Call<'_>) -> Result<Request<Body>, ApiError> {
@@ -163,26 +147,26 @@ impl Api {
         };
         request.body(body).map_err(|error| ApiError::Invalid(error.to_string()))
     }
+}
 
-    fn refused(&self, code: StatusCode, retry_after: Option<u64>, text: &str) -> ApiError {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Status {
-            message: String,
-            reason: String,
-        }
-        let status = serde_json::from_str::<Status>(text).unwrap_or_default();
-        let message = if status.message.is_empty() { format!("the API server answered {code}") } else { status.message };
-        match code {
-            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ApiError::Forbidden(message),
-            StatusCode::NOT_FOUND => ApiError::NotFound,
-            StatusCode::CONFLICT if status.reason == "AlreadyExists" => ApiError::AlreadyExists,
-            StatusCode::CONFLICT => ApiError::Conflict(message),
-            StatusCode::PAYLOAD_TOO_LARGE => ApiError::TooLarge,
-            StatusCode::TOO_MANY_REQUESTS => ApiError::Throttled(Duration::from_secs(retry_after.unwrap_or(1))),
-            code if code.is_client_error() => ApiError::Invalid(message),
-            _ => ApiError::Unavailable(message),
-        }
+fn refused(code: StatusCode, retry_after: Option<u64>, text: &str) -> ApiError {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Status {
+        message: String,
+        reason: String,
+    }
+    let status = serde_json::from_str::<Status>(text).unwrap_or_default();
+    let message = if status.message.is_empty() { format!("the API server answered {code}") } else { status.message };
+    match code {
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ApiError::Forbidden(message),
+        StatusCode::NOT_FOUND => ApiError::NotFound,
+        StatusCode::CONFLICT if status.reason == "AlreadyExists" => ApiError::AlreadyExists,
+        StatusCode::CONFLICT => ApiError::Conflict(message),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::TooLarge,
+        StatusCode::TOO_MANY_REQUESTS => ApiError::Throttled(Duration::from_secs(retry_after.unwrap_or(1))),
+        code if code.is_client_error() => ApiError::Invalid(message),
+        _ => ApiError::Unavailable(message),
     }
 }
 

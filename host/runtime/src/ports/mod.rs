@@ -11,14 +11,12 @@ pub mod recorder;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use wharf_core::Gvk;
 use wharf_core::plugin::PluginDocument;
-use wharf_engine::{
-    ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, WriteOptions, Written,
-};
+use wharf_core::{Gvk, Reason, Verb};
+use wharf_engine::{ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, WriteOptions, Written};
 
 use crate::dispatch::Dispatcher;
-use crate::telemetry::events::GuestLog;
+use crate::telemetry::events::{GrantDenied, GuestLog};
 use crate::telemetry::metrics::Metrics;
 use api::{Api, Identity};
 use cluster::Cluster;
@@ -86,6 +84,18 @@ impl Ports for PluginPorts {
 
     fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
         GuestLog { plugin: &self.label, call, level, message, fields }.emit(&self.metrics);
+    }
+
+    fn denied(&self, verb: Verb, what: &str) {
+        let capability = match verb {
+            Verb::Get => "cluster.get",
+            Verb::List => "cluster.list",
+            Verb::Create => "cluster.create",
+            Verb::Apply => "cluster.apply",
+            Verb::Patch => "cluster.merge-patch",
+            Verb::Delete => "cluster.delete",
+        };
+        GrantDenied { plugin: &self.label, capability, what, hint: Reason::GrantMissing.hint() }.emit(&self.metrics);
     }
 
     async fn place(&self, kind: &Gvk) -> Result<bool, ApiError> {

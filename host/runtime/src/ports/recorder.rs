@@ -17,6 +17,7 @@ use wharf_core::{Gvk, ResourceKind};
 use wharf_engine::ApiError;
 
 use super::api::{Api, Call};
+use crate::telemetry::events::EventWriteFailed;
 use crate::telemetry::metrics::Metrics;
 
 /// Events that wait to be written; more are dropped and counted.
@@ -65,7 +66,8 @@ impl Recorder {
     /// Starts the task that writes; it ends when stopped, after what was taken is written.
     pub fn start(metrics: Arc<Metrics>, instance: String, stop: CancellationToken) -> (Self, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let writer = Writer { series: HashMap::new(), order: VecDeque::new(), buckets: HashMap::new(), instance, metrics: Arc::clone(&metrics) };
+        let writer =
+            Writer { series: HashMap::new(), order: VecDeque::new(), buckets: HashMap::new(), instance, metrics: Arc::clone(&metrics) };
         let task = tokio::spawn(writer.run(receiver, stop));
         (Self { sender, metrics }, task)
     }
@@ -128,27 +130,19 @@ impl Writer {
             };
             let Some(record) = record else { return };
             let result = self.write(&record).await;
-            let label = match result {
-                Ok(written) => written,
+            match result {
+                Ok(written) => self.metrics.event(&record.plugin, written),
                 Err(error) => {
-                    tracing::warn!(
-                        target: "wharf::event", plugin = %record.plugin, kind = %record.kind.kind, name = %record.name,
-                        event_reason = %record.reason, error = %error, "Event not written"
-                    );
-                    "failed"
+                    EventWriteFailed { plugin: &record.plugin, kind: &record.kind, event_reason: &record.reason, error: &error.to_string() }
+                        .emit(&self.metrics)
                 }
-            };
-            self.metrics.event(&record.plugin, label);
+            }
         }
     }
 
     async fn write(&mut self, record: &Record) -> Result<&'static str, ApiError> {
-        let about = About {
-            kind: record.kind.clone(),
-            namespace: record.namespace.clone(),
-            name: record.name.clone(),
-            uid: record.uid.clone(),
-        };
+        let about =
+            About { kind: record.kind.clone(), namespace: record.namespace.clone(), name: record.name.clone(), uid: record.uid.clone() };
         if !self.take_token(&record.plugin, &about) {
             return Ok("limited");
         }

@@ -90,6 +90,8 @@ pub fn lines_lost() -> u64 {
 
 fn parse(filter: &str) -> anyhow::Result<EnvFilter> {
     let filter = or_default(filter);
+    // EnvFilter panics on some of what is not ASCII.
+    anyhow::ensure!(filter.is_ascii(), "log filter {filter:?} has characters that no target's name has");
     EnvFilter::builder().parse(filter).with_context(|| {
         format!("log filter {filter:?} cannot be read; write a level (error, warn, info, debug, trace) or TARGET=LEVEL,TARGET=LEVEL")
     })

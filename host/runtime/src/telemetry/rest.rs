@@ -16,12 +16,13 @@ use super::metrics::Metrics;
 #[derive(Clone, Debug)]
 pub struct RequestLayer {
     metrics: Arc<Metrics>,
+    host: Arc<str>,
 }
 
 impl RequestLayer {
-    /// A layer that counts in these metrics. Put it below the layer that sets the host.
-    pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { metrics }
+    /// A layer that counts in these metrics, for one server: `HOST:PORT`.
+    pub fn new(metrics: Arc<Metrics>, host: impl Into<Arc<str>>) -> Self {
+        Self { metrics, host: host.into() }
     }
 }
 
@@ -29,7 +30,7 @@ impl<S> Layer<S> for RequestLayer {
     type Service = RequestService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        RequestService { inner, metrics: Arc::clone(&self.metrics) }
+        RequestService { inner, metrics: Arc::clone(&self.metrics), host: Arc::clone(&self.host) }
     }
 }
 
@@ -38,6 +39,7 @@ impl<S> Layer<S> for RequestLayer {
 pub struct RequestService<S> {
     inner: S,
     metrics: Arc<Metrics>,
+    host: Arc<str>,
 }
 
 impl<S, B, R> Service<Request<B>> for RequestService<S>
@@ -55,8 +57,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let method = request.method().clone();
-        let host = request.uri().authority().map(|authority| authority.as_str().to_owned()).unwrap_or_default();
-        let metrics = Arc::clone(&self.metrics);
+        let (metrics, host) = (Arc::clone(&self.metrics), Arc::clone(&self.host));
         let started = Instant::now();
         let response = self.inner.call(request);
         Box::pin(async move {
@@ -80,9 +81,9 @@ mod tests {
         let service = service_fn(|request: Request<()>| async move {
             if request.uri().path() == "/down" { Err("refused") } else { Ok(Response::builder().status(404).body(()).unwrap()) }
         });
-        let service = RequestLayer::new(Arc::clone(&metrics)).layer(service);
+        let service = RequestLayer::new(Arc::clone(&metrics), "server:6443").layer(service);
         for path in ["/api/v1/pods", "/api/v1/pods/secret-name", "/down"] {
-            let request = Request::get(format!("https://server:6443{path}")).body(()).unwrap();
+            let request = Request::get(path).body(()).unwrap();
             // The second and third answers are of interest through the metrics only.
             let _counted = service.clone().oneshot(request).await;
         }

@@ -133,11 +133,15 @@ impl Run {
             self.sentinels.push((name, plugin.sentinel.clone()));
             return Ok(());
         };
-        let file = format!("{}.yaml", plugin.file.as_ref().unwrap_or(&plugin.name));
+        let file = format!("/{}.yaml", plugin.file.as_ref().unwrap_or(&plugin.name));
         let refused = |line: &Line| {
-            line.is("message", "plugin revision refused")
-                && line.is("reason", reason)
-                && (line.is("plugin", &name) || line.fields().values().any(|value| value.to_string().contains(&file)))
+            // A document that cannot be read at all has no name, only a file.
+            let ours = match line.text("message").as_str() {
+                "plugin revision refused" => line.is("plugin", &name),
+                "plugin document refused" => line.text("file").ends_with(&file),
+                _ => false,
+            };
+            ours && line.is("reason", reason)
         };
         self.host.log().wait_for(&format!("{name} is refused with {reason}"), mark, DEADLINE, refused).await?;
         Ok(())
