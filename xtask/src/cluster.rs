@@ -139,7 +139,9 @@ mod tests {
 
     #[test]
     fn versions_compare_as_numbers() {
-        for (found, wanted, enough) in [("1.26.8", "1.26.0", true), ("1.9", "1.26.0", false), ("1.27rc1", "1.26.0", false), ("", "1.26", false)] {
+        for (found, wanted, enough) in
+            [("1.26.8", "1.26.0", true), ("1.9", "1.26.0", false), ("1.27rc1", "1.26.0", false), ("", "1.26", false)]
+        {
             assert_eq!(numbers(found) >= numbers(wanted), enough, "{found}");
         }
     }

@@ -192,7 +192,11 @@ impl Demo {
     async fn stay(&self) -> Result<()> {
         println!("\nEverything stays. In another terminal:\n");
         println!("  export KUBECONFIG={}", self.cluster.kubeconfig().display());
-        println!("  export PATH={}:{}:$PATH", paths::cluster_tools().display(), paths::wharf()?.parent().unwrap_or(Path::new("")).display());
+        println!(
+            "  export PATH={}:{}:$PATH",
+            paths::cluster_tools().display(),
+            paths::wharf()?.parent().unwrap_or(Path::new("")).display()
+        );
         println!("  kubectl create configmap mine --namespace team-a");
         println!("  wharf get plugins --data-dir {}", self.home.path().join("data").display());
         println!("\nThe plugins are in {}; replace a file and see. Ctrl-C ends it all.", self.plugins.display());
@@ -217,10 +221,8 @@ impl Demo {
     /// Shows the Event about a ConfigMap of team-a, as soon as it is there.
     async fn event(&self, name: &str) -> Result<()> {
         let about = |event: &serde_json::Value| event.pointer("/involvedObject/name") == Some(&json!(name));
-        until("the Event", DEADLINE, async || {
-            Ok(self.cluster.api().list("v1", "Event", "team-a").await?.iter().any(about).then_some(()))
-        })
-        .await?;
+        until("the Event", DEADLINE, async || Ok(self.cluster.api().list("v1", "Event", "team-a").await?.iter().any(about).then_some(())))
+            .await?;
         self.kubectl(&format!("get events --namespace team-a --field-selector involvedObject.name={name}"), None).await
     }
 

@@ -122,10 +122,8 @@ fn packages() -> Result<Vec<Package>> {
     let list = |value: &Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let dependency = |value: &Value| (text(value, "name"), text(value, "kind") != "dev");
-    let package = |value: &Value| Package {
-        name: text(value, "name"),
-        dependencies: list(value, "dependencies").iter().map(dependency).collect(),
-    };
+    let package =
+        |value: &Value| Package { name: text(value, "name"), dependencies: list(value, "dependencies").iter().map(dependency).collect() };
     Ok(list(&metadata, "packages").iter().map(package).collect())
 }
 

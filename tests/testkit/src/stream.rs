@@ -204,13 +204,7 @@ mod tests {
     use super::*;
 
     fn call(event: &str, uid: &str, version: &str, cause: &str, outcome: &str) -> Handled {
-        Handled {
-            event: event.into(),
-            uid: uid.into(),
-            resource_version: version.into(),
-            cause: cause.into(),
-            outcome: outcome.into(),
-        }
+        Handled { event: event.into(), uid: uid.into(), resource_version: version.into(), cause: cause.into(), outcome: outcome.into() }
     }
 
     fn books() -> Books {

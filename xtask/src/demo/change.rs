@@ -27,11 +27,9 @@ pub(super) async fn rebuild(root: &Path) -> Result<PathBuf> {
     fs::create_dir_all(scratch.join("src")).context("make the scratch copy")?;
     let name = ("name = \"label-guard\"", format!("name = \"{PACKAGE}\""));
     let sdk = ("path = \"../../sdk/rust\"", format!("path = {:?}", root.join("sdk/rust").display().to_string()));
-    for (file, changes) in [
-        ("Cargo.toml", vec![name.clone(), sdk]),
-        ("Cargo.lock", vec![name]),
-        ("src/lib.rs", vec![(OLD, NEW.to_owned())]),
-    ] {
+    for (file, changes) in
+        [("Cargo.toml", vec![name.clone(), sdk]), ("Cargo.lock", vec![name]), ("src/lib.rs", vec![(OLD, NEW.to_owned())])]
+    {
         let mut text = fs::read_to_string(from.join(file)).with_context(|| format!("read {file} of label-guard"))?;
         for (old, new) in changes {
             ensure!(text.contains(old), "{file} of label-guard has no {old:?} any more");

@@ -73,11 +73,13 @@ impl<'a> Reflector<'a> {
                 self.shared.set_synced();
             }
             Health::Sleeping(failure) => {
-                tracing::info!(%kind, %scope, reason = %failure.class.reason(), "informer sleeps");
+                let reason = failure.class.reason();
+                tracing::info!(%kind, %scope, %reason, hint = reason.hint(), "informer sleeps");
                 self.shared.set_sleeping(failure.class.reason(), &failure.message);
             }
             Health::Failing(failure) => {
-                tracing::warn!(%kind, %scope, reason = %failure.class.reason(), error = %failure, "informer is failing");
+                let reason = failure.class.reason();
+                tracing::warn!(%kind, %scope, %reason, error = %failure, hint = reason.hint(), "informer is failing");
                 self.shared.set_failing(failure);
             }
             Health::Noted(failure) => {

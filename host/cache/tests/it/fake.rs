@@ -190,7 +190,7 @@ impl Fake {
             let mut script = self.script.lock();
             if uri.contains("watch=1") {
                 script.watches.take()
-            } else if uri == "/api/v1" || uri.split('/').count() == 4 {
+            } else if uri == "/api/v1" || (uri.starts_with("/apis/") && uri.split('/').count() == 4) {
                 script.discovery.take()
             } else {
                 script.lists.take()

@@ -127,13 +127,14 @@ async fn a_list_without_an_answer_ends() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_too_large_is_refused() {
     let fake = Fake::new();
-    fake.lists([list("10", &[object("x", "1"), object("y", "1")]), list("11", &[])]);
-    let informers = fake.informers_with(Options { max_page_bytes: 150, ..Options::default() });
+    let many: Vec<_> = (0..9).map(|n| object(&format!("o{n}"), "1")).collect();
+    fake.lists([list("10", &many), list("11", &[])]);
+    let informers = fake.informers_with(Options { max_page_bytes: 500, ..Options::default() });
     let recorder = Recorder::new();
     let registration = informers.attach(config_maps(), recorder.clone());
     registration.settle().await;
     assert_eq!(recorder.lines(), ["synced"]);
-    assert_eq!(informers.snapshot()[0].last_error.as_deref(), Some("list v1 ConfigMap: the answer has more than 150 bytes"));
+    assert_eq!(informers.snapshot()[0].last_error.as_deref(), Some("list v1 ConfigMap: the answer has more than 500 bytes"));
 }
 
 /// CR20.

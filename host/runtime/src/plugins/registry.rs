@@ -258,6 +258,7 @@ impl Task {
         let staged = stage.stage(&desired, &component, &self.dispatcher).await?;
         self.number += 1;
         let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
+        staged.ports.serve_as(Arc::clone(&tag));
         let serving = Serving {
             revision: staged.revision,
             number: self.number,

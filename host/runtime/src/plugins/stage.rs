@@ -36,6 +36,8 @@ pub struct Stage {
 pub struct Staged {
     /// The component, ready to be called.
     pub revision: Arc<Revision>,
+    /// The host side of its imports.
+    pub ports: Arc<PluginPorts>,
     /// `sha256:…` of the component.
     pub digest: String,
     /// Its limits.
@@ -86,7 +88,7 @@ impl Stage {
         let revision = if limits == first { probe } else { self.prepare(&artifact, document, limits, &ports)? };
         let subscribed = Arc::new(Subscribed::attach(subscriptions, &self.informers, dispatcher));
         subscribed.settle().await;
-        Ok(Staged { revision, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
+        Ok(Staged { revision, ports, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
     }
 
     fn prepare(

@@ -8,7 +8,7 @@ pub mod api;
 mod cluster;
 pub mod recorder;
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use async_trait::async_trait;
 use wharf_core::plugin::PluginDocument;
@@ -45,6 +45,7 @@ impl PortsFactory {
         manager.truncate(manager.floor_char_boundary(MAX_FIELD_MANAGER));
         Arc::new(PluginPorts {
             label: name.to_string().into(),
+            revision: OnceLock::new(),
             cluster: Cluster::new(self.api.with_identity(identity), manager, dispatcher),
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
@@ -55,12 +56,19 @@ impl PortsFactory {
 /// The host side of one revision of a plugin.
 pub struct PluginPorts {
     label: Arc<str>,
+    revision: OnceLock<Arc<str>>,
     cluster: Cluster,
     recorder: Recorder,
     metrics: Arc<Metrics>,
 }
 
 impl PluginPorts {
+    /// The revision goes into service under this name. Says it once.
+    pub fn serve_as(&self, revision: Arc<str>) {
+        // Set by the one task that serves this revision, once.
+        let _first = self.revision.set(revision);
+    }
+
     /// Counts a host call by how it ended.
     fn count<T>(&self, capability: &'static str, result: Result<T, ApiError>) -> Result<T, ApiError> {
         let label = match &result {
@@ -83,7 +91,8 @@ impl Ports for PluginPorts {
     }
 
     fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
-        GuestLog { plugin: &self.label, call, level, message, fields }.emit(&self.metrics);
+        GuestLog { plugin: &self.label, revision: self.revision.get().map_or("", |tag| tag), call, level, message, fields }
+            .emit(&self.metrics);
     }
 
     fn denied(&self, verb: Verb, what: &str) {

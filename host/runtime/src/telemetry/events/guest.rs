@@ -16,6 +16,8 @@ const MAX_FIELDS: usize = 8 << 10;
 pub struct GuestLog<'a> {
     /// The plugin, `namespace/name`.
     pub plugin: &'a str,
+    /// Short name of its revision; empty while it is staged.
+    pub revision: &'a str,
     /// What the guest is doing.
     pub call: &'a CallInfo,
     /// How important the guest finds it.
@@ -52,7 +54,7 @@ impl GuestLog<'_> {
         macro_rules! line {
             ($level:ident) => {
                 tracing::$level!(
-                    target: "guest", plugin = self.plugin, task = self.call.task.as_str(), kind, namespace, name,
+                    target: "guest", plugin = self.plugin, revision = self.revision, task = self.call.task.as_str(), kind, namespace, name,
                     attempt = self.call.attempt, fields, "{message}"
                 )
             };
@@ -124,7 +126,7 @@ mod tests {
 
     fn emit(metrics: &Metrics, level: Level, message: &str, fields: &[(String, String)]) -> Vec<Value> {
         let call = call();
-        capture(|| GuestLog { plugin: "team-a/guard", call: &call, level, message, fields }.emit(metrics))
+        capture(|| GuestLog { plugin: "team-a/guard", revision: "1-abc", call: &call, level, message, fields }.emit(metrics))
     }
 
     #[test]
@@ -141,7 +143,7 @@ mod tests {
         let mut line = lines[0].clone();
         line.as_object_mut().unwrap().remove("timestamp").unwrap();
         let expected = json!({
-            "level": "warn", "target": "guest", "message": message, "plugin": "team-a/guard", "task": "add", "kind": "ConfigMap",
+            "level": "warn", "target": "guest", "message": message, "plugin": "team-a/guard", "revision": "1-abc", "task": "add", "kind": "ConfigMap",
             "namespace": "team-a", "name": "settings", "attempt": 1, "fields": "{\"owner\":\"a\\u001b[2Jb\",\"plugin\":\"other\"}",
         });
         assert_eq!(line, expected);
@@ -168,7 +170,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.add_plugin("team-a/guard");
         let call = call();
-        let line = GuestLog { plugin: "team-a/guard", call: &call, level: Level::Info, message: "x", fields: &[] };
+        let line = GuestLog { plugin: "team-a/guard", revision: "1-abc", call: &call, level: Level::Info, message: "x", fields: &[] };
         let written = capture(|| (0..2500).for_each(|_| line.emit(&metrics)));
         assert_eq!(written.len(), 2000);
         assert!(metrics.encode().unwrap().contains(r#"wharf_guest_log_lines_dropped_total{plugin="team-a/guard"} 500"#));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wharf_core::{Gvk, Reason};
+use wharf_core::Gvk;
 
 use crate::telemetry::metrics::{Metrics, kind_label};
 
@@ -51,34 +51,6 @@ impl HostStopped {
     /// Logs.
     pub fn emit(&self) {
         tracing::info!(target: "wharf::host", cancelled = self.cancelled, duration_ms = milliseconds(self.duration), "host stopped");
-    }
-}
-
-/// The informer of a kind cannot list or watch; it keeps trying.
-#[derive(Debug)]
-pub struct InformerFailing<'a> {
-    /// What it watches.
-    pub kind: &'a Gvk,
-    /// Where: a namespace, or `*`.
-    pub scope: &'a str,
-    /// Why.
-    pub reason: Reason,
-    /// What was asked and what came back.
-    pub error: &'a str,
-}
-
-impl InformerFailing<'_> {
-    /// Logs.
-    pub fn emit(&self) {
-        tracing::warn!(
-            target: "wharf::informer",
-            kind = &*kind_label(self.kind),
-            scope = self.scope,
-            reason = self.reason.as_str(),
-            error = self.error,
-            hint = self.reason.hint(),
-            "informer failing"
-        );
     }
 }
 
@@ -135,13 +107,6 @@ mod tests {
         let of_host = |message: &str| (json!("wharf::host"), json!(message));
         assert_eq!(told, [of_host("host ready"), of_host("host stopping"), of_host("host stopped")]);
         assert_eq!((&lines[0]["plugins"], &lines[1]["deadline_ms"], &lines[2]["duration_ms"]), (&json!(3), &json!(25_000), &json!(12)));
-    }
-
-    #[test]
-    fn informer_failures_carry_the_hint() {
-        let kind = Gvk::new("apps", "v1", "Deployment");
-        let lines = capture(|| InformerFailing { kind: &kind, scope: "*", reason: Reason::Forbidden, error: "403" }.emit());
-        assert_eq!((&lines[0]["kind"], &lines[0]["hint"]), (&json!("Deployment.apps"), &json!(Reason::Forbidden.hint())));
     }
 
     #[test]

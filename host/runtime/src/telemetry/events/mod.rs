@@ -12,5 +12,5 @@ mod plugin;
 
 pub use call::CallFinished;
 pub use guest::GuestLog;
-pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping, InformerFailing};
+pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
 pub use plugin::{GrantDenied, PluginRefused, PluginRemoved, PluginServing};
