@@ -5,6 +5,7 @@ mod bindings;
 mod cluster;
 mod demo;
 mod guests;
+mod proof;
 mod setup;
 mod step;
 mod test;
@@ -48,6 +49,11 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
+    /// Run a long proof or measurement: figures
+    Proof {
+        /// Which
+        name: String,
+    },
     /// Write the SDK's bindings of the contract in wit/
     Bindings {
         /// Only compare
@@ -82,6 +88,7 @@ fn run(task: Task) -> Result<ExitCode> {
             }
         }
         Task::Guests => guests::build(&root)?,
+        Task::Proof { name } => proof::run(&root, &name)?,
         Task::Bindings { check } => bindings::bindings(&root, check)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -3,15 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 use wharf_core::grant::{ClusterGrant, Namespaces};
 use wharf_core::plugin::{Limits, PluginName};
 use wharf_core::{Grants, Gvk, Verb};
-use wharf_engine::{
-    ApiError, BinaryKind, CallInfo, DeleteOptions, Document, Engine, EngineConfig, Inspection, Level, ListOptions, ObjectRef, Page, Ports,
-    RevisionSpec, WriteOptions, Written,
-};
+use wharf_engine::{BinaryKind, Engine, EngineConfig, Inspection, NoPorts, RevisionSpec};
 
 use crate::args::{InspectArgs, InspectOutput};
 use crate::exit;
@@ -49,7 +45,7 @@ async fn describe(wasm: Arc<[u8]>) -> Result<Value, String> {
         limits: Limits::default(),
         grants: Grants { cluster: vec![any] },
         config: "{}".into(),
-        ports: Arc::new(Nothing),
+        ports: Arc::new(NoPorts),
     };
     let revision = engine.prepare(artifact, spec).map_err(|e| format!("{} [{}]", e.message, e.reason))?;
     let text = revision.describe().await.map_err(|s| format!("describe failed: {} [{}]", s.message, s.reason))?;
@@ -96,41 +92,4 @@ fn as_text(inspection: &Inspection, description: &Result<Value, String>) -> Stri
         }
     }
     text
-}
-
-/// The outside of a component that is only looked at: there is none.
-struct Nothing;
-
-fn nothing<T>() -> Result<T, ApiError> {
-    Err(ApiError::Unavailable("there is no cluster behind `wharf inspect`".to_owned()))
-}
-
-#[async_trait]
-impl Ports for Nothing {
-    fn log_enabled(&self, _: Level) -> bool {
-        false
-    }
-    fn log(&self, _: &CallInfo, _: Level, _: &str, _: &[(String, String)]) {}
-    async fn place(&self, _: &Gvk) -> Result<bool, ApiError> {
-        nothing()
-    }
-    async fn get(&self, _: &Gvk, _: Option<&str>, _: &str, _: bool) -> Result<Document, ApiError> {
-        nothing()
-    }
-    async fn list(&self, _: &Gvk, _: ListOptions) -> Result<Page, ApiError> {
-        nothing()
-    }
-    async fn create(&self, _: &ObjectRef, _: String, _: WriteOptions) -> Result<Written, ApiError> {
-        nothing()
-    }
-    async fn apply(&self, _: &ObjectRef, _: String, _: WriteOptions) -> Result<Written, ApiError> {
-        nothing()
-    }
-    async fn merge_patch(&self, _: &ObjectRef, _: String, _: WriteOptions) -> Result<Written, ApiError> {
-        nothing()
-    }
-    async fn delete(&self, _: &ObjectRef, _: DeleteOptions) -> Result<(), ApiError> {
-        nothing()
-    }
-    fn record_event(&self, _: &ObjectRef, _: bool, _: &str, _: &str) {}
 }

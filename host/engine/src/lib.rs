@@ -22,6 +22,7 @@ mod host;
 mod imports;
 mod inspect;
 mod limits;
+mod no_ports;
 mod ports;
 mod revision;
 mod task;
@@ -31,6 +32,7 @@ pub use config::EngineConfig;
 pub use engine::{Engine, EngineStats};
 pub use failure::{EngineError, LoadError};
 pub use inspect::{BinaryKind, Inspection, digest, inspect};
+pub use no_ports::NoPorts;
 pub use ports::{
     ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, Propagation, Task, WriteOptions, Written,
 };

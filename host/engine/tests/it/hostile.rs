@@ -52,9 +52,10 @@ async fn a_loop_reaches_its_deadline() {
 
 #[tokio::test]
 async fn a_loop_at_the_start_ends_too() {
-    let reason = strike("start-loop", Event::Add, limits()).await.reason;
-    // Which of the two budgets of an instantiation ends first depends on how busy the machine is.
-    assert!(matches!(reason, Reason::CpuExceeded | Reason::DeadlineExceeded), "{reason}");
+    for strike in strikes("start-loop", Event::Add, limits()).await {
+        // Which of the two budgets of an instantiation ends first depends on how busy the machine is.
+        assert!(matches!(strike.reason, Reason::CpuExceeded | Reason::DeadlineExceeded), "{strike:?}");
+    }
 }
 
 #[tokio::test]

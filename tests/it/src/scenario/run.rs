@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use wharf_testkit::{Call, Cluster, Host, HostOptions, Line, Proxy, Stream, paths, until};
@@ -148,9 +148,13 @@ impl Run {
     }
 
     /// Waits until a revision of a plugin serves.
-    pub(super) async fn serving(&self, plugin: &str, mark: usize) -> Result<Arc<Line>> {
-        let serving = |line: &Line| line.is("message", "plugin revision serving") && line.is("plugin", plugin);
-        self.host.log().wait_for(&format!("{plugin} serves"), mark, DEADLINE, serving).await
+    pub(super) async fn serving(&self, plugin: &str, mark: usize) -> Result<()> {
+        let decided = |line: &Line| {
+            line.is("plugin", plugin) && (line.is("message", "plugin revision serving") || line.is("message", "plugin revision refused"))
+        };
+        let line = self.host.log().wait_for(&format!("{plugin} serves"), mark, DEADLINE, decided).await?;
+        ensure!(line.is("message", "plugin revision serving"), "{plugin} was refused: {}: {}", line.text("reason"), line.text("error"));
+        Ok(())
     }
 
     /// A plugin that was removed is not asked any more.

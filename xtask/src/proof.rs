@@ -1,0 +1,19 @@
+//! `cargo xtask proof NAME`: long proofs and measurements, whose figures people report. CI
+//! does not run them. Owns the list; each has a file.
+
+mod figures;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+/// Runs a proof by name.
+///
+/// # Errors
+/// An unknown name, or that of the proof.
+pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
+    match name {
+        "figures" => figures::run(root),
+        _ => bail!("there is no proof {name:?}; there are: figures"),
+    }
+}
