@@ -32,13 +32,38 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The cargo that runs this task.
+/// The cargo that runs this task. What `cargo run` tells this program about its own
+/// package is taken out: build scripts that look at it would run again, and half of the
+/// dependencies would be built twice.
 pub(crate) fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os() {
+        if is_about_this_package(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn is_about_this_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"].iter().any(|prefix| variable.starts_with(prefix))
 }
 
 /// A command as one would type it.
 pub(crate) fn name(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_package_is_does_not_reach_other_builds() {
+        let command = cargo();
+        let removed = |name: &str| command.get_envs().any(|(variable, value)| variable == name && value.is_none());
+        assert!(removed("CARGO_PKG_NAME") && removed("CARGO_MANIFEST_DIR"), "{:?}", command.get_envs().collect::<Vec<_>>());
+        assert!(!is_about_this_package("CARGO_HOME") && !is_about_this_package("CARGO_TARGET_DIR"));
+    }
 }

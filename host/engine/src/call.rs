@@ -79,8 +79,17 @@ pub(crate) async fn run(prepared: Arc<Prepared>, job: Job, control: Handle) -> (
         log_lines,
         log_dropped,
     };
-    let result = result.map_err(|fault| fault.strike(&ctx.limiter));
+    let result = result.map_err(|fault| waited(fault.strike(&ctx.limiter), ctx.in_port));
     (result, usage)
+}
+
+/// Time that ran out while the guest waited for the API server is nobody's strike.
+fn waited(strike: Strike, in_port: bool) -> Strike {
+    if !in_port || strike.reason != Reason::DeadlineExceeded {
+        return strike;
+    }
+    let message = format!("{} while it waited for an answer of the API server", strike.message);
+    Strike { reason: Reason::ServerUnavailable, message }
 }
 
 impl Job {

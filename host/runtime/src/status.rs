@@ -67,10 +67,11 @@ impl HostStatus {
 impl StatusSource for HostStatus {
     fn plugins(&self) -> Vec<PluginRow> {
         let rows = self.registry.status().into_iter().map(|status| {
-            let (state, reason, message) = match status.state {
-                PluginState::Starting => ("Starting", String::new(), String::new()),
-                PluginState::Serving => ("Serving", String::new(), String::new()),
-                PluginState::Refused(refusal) => ("Refused", refusal.reason.to_string(), refusal.message),
+            let (state, reason, message) = match (&status.state, &status.trouble) {
+                (PluginState::Refused(refusal), _) => (status.state.as_str(), refusal.reason.as_str(), refusal.message.clone()),
+                // It serves, but there is a kind that it is not told about.
+                (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
+                _ => (status.state.as_str(), "", String::new()),
             };
             PluginRow {
                 namespace: status.name.namespace.to_string(),
@@ -78,7 +79,7 @@ impl StatusSource for HostStatus {
                 revision: status.revision,
                 digest: status.digest,
                 state: state.to_owned(),
-                reason,
+                reason: reason.to_owned(),
                 message,
                 subscriptions: status.subscriptions,
                 calls: status.stats.calls,

@@ -55,7 +55,7 @@ async fn a_kind_goes_and_comes_back() {
     let fake = Fake::new();
     let there = switched(&fake);
     there.store(true, Ordering::SeqCst);
-    fake.lists([list("10", &[widget("w", "5")]), status(404, "NotFound")]);
+    fake.lists([list("10", &[widget("w", "5")])]).lists_then(|| status(404, "NotFound"));
     let feed = fake.open_watch();
     let informers = fake.informers();
     let recorder = Recorder::new();

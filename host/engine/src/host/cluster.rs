@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use tokio::task::JoinHandle;
 use wharf_core::grant::Place;
 use wharf_core::{Gvk, Selector, Verb};
 
@@ -15,7 +16,7 @@ use crate::host::fields::Fields;
 use crate::host::{Ctx, names};
 use crate::limits::{MAX_EVENTS, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, clean};
 use crate::ports::{ApiError, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Propagation, WriteOptions, Written};
-use crate::task::join;
+use crate::task::{Lost, join};
 
 const MAX_SELECTOR_BYTES: usize = 1024;
 const MAX_TOKEN_BYTES: usize = 16 << 10;
@@ -45,7 +46,7 @@ impl cluster::Host for Ctx {
         let namespace = tried!(self.allow(Verb::Get, &kind, namespace, Missing::Own).await?);
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.get(&kind, namespace.as_deref(), &name, live).await });
-        let object = tried!(join(task).await?);
+        let object = tried!(self.port(task).await?);
         Ok(handed_out(&object, &fields).map_err(WitError::from))
     }
 
@@ -57,7 +58,7 @@ impl cluster::Host for Ctx {
         options.namespace = tried!(self.allow(Verb::List, &kind, options.namespace.take(), Missing::All).await?);
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.list(&kind, options).await });
-        let page = tried!(join(task).await?);
+        let page = tried!(self.port(task).await?);
         Ok(page_handed_out(page, &fields).map_err(WitError::from))
     }
 
@@ -68,7 +69,7 @@ impl cluster::Host for Ctx {
         let target = tried!(self.target_of(Verb::Create, &object).await?);
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.create(&target, object, options).await });
-        Ok(written(tried!(join(task).await?), &fields).map_err(WitError::from))
+        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
     }
 
     async fn apply(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -78,7 +79,7 @@ impl cluster::Host for Ctx {
         let target = tried!(self.target_of(Verb::Apply, &object).await?);
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.apply(&target, object, options).await });
-        Ok(written(tried!(join(task).await?), &fields).map_err(WitError::from))
+        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
     }
 
     async fn merge_patch(&mut self, target: types::ObjectRef, patch: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -89,7 +90,7 @@ impl cluster::Host for Ctx {
         let target = tried!(self.target(Verb::Patch, target).await?);
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.merge_patch(&target, patch, options).await });
-        Ok(written(tried!(join(task).await?), &fields).map_err(WitError::from))
+        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
     }
 
     async fn delete(&mut self, target: types::ObjectRef, options: cluster::DeleteOptions) -> Answer<()> {
@@ -100,7 +101,7 @@ impl cluster::Host for Ctx {
         target.uid.clear();
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.delete(&target, options).await });
-        Ok(join(task).await?.map_err(WitError::from))
+        Ok(self.port(task).await?.map_err(WitError::from))
     }
 
     async fn record_event(&mut self, about: types::ObjectRef, kind: EventType, reason: String, message: String) -> wasmtime::Result<()> {
@@ -129,6 +130,14 @@ enum Missing {
 }
 
 impl Ctx {
+    /// Waits for a port. A call that is ended meanwhile is known by it.
+    async fn port<T>(&mut self, task: JoinHandle<T>) -> Result<T, Lost> {
+        self.in_port = true;
+        let answer = join(task).await;
+        self.in_port = false;
+        answer
+    }
+
     /// All checks but that of the object's name. Returns where the use takes place: `None` for
     /// a cluster-scoped kind, and for all namespaces.
     async fn allow(
@@ -142,7 +151,8 @@ impl Ctx {
             return Ok(Err(error));
         }
         let (ports, asked) = (Arc::clone(&self.plugin.ports), kind.clone());
-        let namespaced = match join(self.control.spawn(async move { ports.place(&asked).await })).await? {
+        let task = self.control.spawn(async move { ports.place(&asked).await });
+        let namespaced = match self.port(task).await? {
             Ok(namespaced) => namespaced,
             Err(error) => return Ok(Err(error)),
         };

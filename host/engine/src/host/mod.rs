@@ -48,6 +48,8 @@ pub(crate) struct Ctx {
     wasi: Option<WasiCtx>,
     pub(crate) host_calls: u32,
     events: u32,
+    /// The guest waits for a port.
+    pub(crate) in_port: bool,
     /// A missing grant of `record-event` is logged once per call.
     warned: bool,
 }
@@ -63,7 +65,7 @@ impl Ctx {
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
-        Self { plugin, limiter, budget, log, delivery, control, table, wasi: None, host_calls: 0, events: 0, warned: false }
+        Self { plugin, limiter, budget, log, delivery, control, table, wasi: None, host_calls: 0, events: 0, in_port: false, warned: false }
     }
 
     /// Counts a host call.

@@ -12,7 +12,7 @@ use wharf_cache::{Change, ChangeCause, ChangeHandler, InformerSpec, InformerStat
 use wharf_core::diff::{EventSet, Rules};
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Subscription;
-use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, TargetKey};
+use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Reason, TargetKey};
 
 use super::dispatcher::Dispatcher;
 
@@ -134,8 +134,20 @@ impl Subscribed {
     /// Is the key's watch refused, so that its state cannot be trusted? Such keys sleep.
     pub fn asleep(&self, key: &TargetKey) -> bool {
         let TargetKey::Object { key: object, .. } = key else { return false };
-        self.kind(key).and_then(|kind| kind.attached_for(object)).is_some_and(|attached| {
-            matches!(attached.registration.state(), InformerState::Failing { reason: wharf_core::Reason::Forbidden, .. })
+        self.kind(key)
+            .and_then(|kind| kind.attached_for(object))
+            .is_some_and(|attached| matches!(attached.registration.state(), InformerState::Failing { reason: Reason::Forbidden, .. }))
+    }
+
+    /// Why the plugin is not told of something it is subscribed to: the first watch that
+    /// cannot work, with its reason.
+    pub fn trouble(&self) -> Option<(Reason, String)> {
+        self.kinds.values().find_map(|kind| {
+            kind.attached.iter().find_map(|attached| match attached.registration.state() {
+                InformerState::Sleeping { reason } => Some((reason, format!("{}: {}", kind.subscription.kind, reason.summary()))),
+                InformerState::Failing { reason, message } => Some((reason, format!("{}: {message}", kind.subscription.kind))),
+                InformerState::Starting | InformerState::Synced | InformerState::Stopped => None,
+            })
         })
     }
 
@@ -204,9 +216,10 @@ impl Kind {
     }
 }
 
-/// Does the object match the subscription's selectors? Namespaces are the watch's scope.
+/// Is the object the subscription's: by its namespaces and its selectors?
 fn matches(subscription: &Subscription, object: &Object) -> bool {
-    object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
+    let covered = object.key().namespace.as_ref().is_none_or(|namespace| subscription.namespaces.contains(namespace));
+    covered && object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
 }
 
 /// A watch with a selector of its own reports DELETED both for gone and for unmatched, so

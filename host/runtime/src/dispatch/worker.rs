@@ -103,6 +103,10 @@ fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallR
         Ok(Ok(outcome)) => Finished::from(*outcome),
         Ok(Err(failure)) => Finished::from(failure.clone()),
         Err(strike) if strike.reason == Reason::Cancelled => Finished::Cancelled,
+        // Waiting for an API server that does not answer is no strike.
+        Err(strike) if strike.reason == Reason::ServerUnavailable => {
+            Finished::Waiting { reason: strike.reason, message: strike.message.clone() }
+        }
         Err(strike) => Finished::from(strike.clone()),
     };
     let backoff = match &finished {

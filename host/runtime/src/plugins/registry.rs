@@ -4,17 +4,18 @@
 //! compile or a watch that does not sync holds up nobody else; of several wishes the task
 //! works on the latest. A wish that is refused changes nothing that serves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
@@ -38,6 +39,17 @@ pub enum PluginState {
     Refused(Refusal),
 }
 
+impl PluginState {
+    /// The word used in tables.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Starting => "Starting",
+            Self::Serving => "Serving",
+            Self::Refused(_) => "Refused",
+        }
+    }
+}
+
 /// A plugin's state, for status and people.
 #[derive(Clone, Debug)]
 pub struct PluginStatus {
@@ -53,6 +65,8 @@ pub struct PluginStatus {
     pub origin: PathBuf,
     /// Since when this state holds.
     pub since: Instant,
+    /// Why the plugin is not told of something it is subscribed to, if so.
+    pub trouble: Option<(Reason, String)>,
     /// What it is subscribed to, in words.
     pub subscriptions: Vec<String>,
     /// Calls that may run at once; 0 if no revision serves.
@@ -67,6 +81,10 @@ pub struct Registry {
     shared: Arc<Shared>,
     max_component_bytes: u64,
     plugins: Mutex<BTreeMap<PluginName, Plugin>>,
+    /// Removed ones that still drain. A new plugin of such a name has to wait.
+    leaving: Mutex<BTreeSet<PluginName>>,
+    left: Notify,
+    drains: TaskTracker,
     loaded: AtomicBool,
 }
 
@@ -89,18 +107,28 @@ struct Status {
 impl Registry {
     /// A registry without plugins.
     pub fn new(stage: Stage, shared: Arc<Shared>, max_component_bytes: u64) -> Arc<Self> {
-        Arc::new(Self { stage, shared, max_component_bytes, plugins: Mutex::default(), loaded: AtomicBool::new(false) })
+        Arc::new(Self {
+            stage,
+            shared,
+            max_component_bytes,
+            plugins: Mutex::default(),
+            leaving: Mutex::default(),
+            left: Notify::new(),
+            drains: TaskTracker::new(),
+            loaded: AtomicBool::new(false),
+        })
     }
 
     /// Follows a source of wishes until stopped. Cancel safe: plugins stay as they are.
     pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
         loop {
             let now = wishes.borrow_and_update().clone();
-            self.apply(now).await;
+            self.apply(now);
             self.loaded.store(true, Ordering::SeqCst);
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = wishes.changed() => if changed.is_err() { return },
+                () = self.left.notified() => {}
             }
         }
     }
@@ -125,6 +153,7 @@ impl Registry {
                 digest: status.digest.clone(),
                 origin: plugin.origin.clone(),
                 since: status.since,
+                trouble: subscribed.trouble(),
                 subscriptions,
                 concurrency: plugin.dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
                 stats: plugin.dispatcher.stats(),
@@ -137,10 +166,13 @@ impl Registry {
     pub async fn drain(&self, deadline: Duration) -> usize {
         let plugins = std::mem::take(&mut *self.plugins.lock());
         let drained = futures::future::join_all(plugins.into_values().map(|plugin| end(plugin, deadline))).await;
+        // Those that were leaving have deadlines of their own.
+        self.drains.close();
+        self.drains.wait().await;
         drained.into_iter().sum()
     }
 
-    async fn apply(self: &Arc<Self>, wishes: Wishes) {
+    fn apply(self: &Arc<Self>, wishes: Wishes) {
         for (path, refusal) in &wishes.unreadable {
             tracing::error!(
                 target: "wharf::plugin", file = %path.display(), reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
@@ -154,17 +186,31 @@ impl Registry {
             names.into_iter().filter_map(|name| plugins.remove_entry(&name)).collect()
         };
         for (name, plugin) in gone {
-            let label = name.to_string();
-            let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |s| s.limits.deadline);
-            end(plugin, deadline).await;
-            PluginRemoved { plugin: &label }.emit(&self.shared.metrics);
+            self.leave(name, plugin);
         }
         for (name, wish) in wishes.plugins {
             self.wish(name, wish);
         }
     }
 
+    /// Drains a removed plugin beside everything else; what is running has as long as one
+    /// call may take.
+    fn leave(self: &Arc<Self>, name: PluginName, plugin: Plugin) {
+        self.leaving.lock().insert(name.clone());
+        let registry = Arc::clone(self);
+        self.drains.spawn(async move {
+            let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |serving| serving.limits.deadline);
+            end(plugin, deadline).await;
+            PluginRemoved { plugin: &name.to_string() }.emit(&registry.shared.metrics);
+            registry.leaving.lock().remove(&name);
+            registry.left.notify_one();
+        });
+    }
+
     fn wish(self: &Arc<Self>, name: PluginName, wish: Result<Desired, Refusal>) {
+        if self.leaving.lock().contains(&name) {
+            return;
+        }
         let mut plugins = self.plugins.lock();
         if let Some(plugin) = plugins.get_mut(&name) {
             if let Ok(desired) = &wish {
