@@ -146,7 +146,8 @@ impl Demo {
             namespace: "team-c".to_owned(),
             objects: 10,
             per_second: 20,
-            delete_every: 9,
+            // label-guard does not ask for deletes.
+            delete_every: 0,
             manifest: manifest.as_object().cloned().unwrap_or_default(),
         };
         let mut stream = Stream::start(Arc::clone(&self.cluster), options);
@@ -200,9 +201,8 @@ impl Demo {
         println!("  kubectl create configmap mine --namespace team-a");
         println!("  wharf get plugins --data-dir {}", self.home.path().join("data").display());
         println!("\nThe plugins are in {}; replace a file and see. Ctrl-C ends it all.", self.plugins.display());
-        tokio::signal::ctrl_c().await.context("wait for Ctrl-C")?;
-        println!();
-        Ok(())
+        // Ctrl-C drops this future, and with it all that it holds.
+        std::future::pending().await
     }
 
     /// Runs kubectl and shows the command and what it says.

@@ -126,7 +126,7 @@ pub(crate) struct Machine {
     unavailable: bool,
     /// The server pages lists even from version 0, so it has no cache to answer from.
     paginated: bool,
-    /// A list said 404 and discovery is being asked.
+    /// A list or a watch said 404 and discovery is being asked.
     confirming: Option<Failure>,
     /// The informer is failing because of its watch, so a list alone does not heal it.
     watch_failing: bool,
@@ -232,8 +232,10 @@ impl Machine {
             self.after_sleep = AfterSleep::Resolve;
             return Decision { store: StoreCall::Nothing, health: Health::Failing(failure), step: Step::Sleep(wait) };
         }
+        // The kind may come back as another one: everything begins anew.
         self.confirming = None;
         self.watch_failing = false;
+        self.backoff = Backoff::requests();
         self.resource_version = Box::default();
         self.unavailable = false;
         self.paginated = false;
@@ -291,10 +293,15 @@ impl Machine {
                 return Decision::noted(failure, step);
             }
         } else if failure.class == Class::NotFound {
-            self.confirming = Some(failure.clone());
-            return Decision::noted(failure, Step::Resolve { fresh: true });
+            return self.confirm(failure);
         }
         self.fail_and_list(failure, now)
+    }
+
+    /// A 404: only discovery can say whether it means that the kind is gone.
+    fn confirm(&mut self, failure: Failure) -> Decision {
+        self.confirming = Some(failure.clone());
+        Decision::noted(failure, Step::Resolve { fresh: true })
     }
 
     fn begin_watch(&mut self) -> Step {
@@ -313,6 +320,7 @@ impl Machine {
                     Decision { health: Health::Failing(failure), ..self.wait_and_watch(now) }
                 }
                 Class::Expired => self.wait_and_list(failure, now),
+                Class::NotFound => self.confirm(failure),
                 _ => {
                     self.watch_failing = true;
                     self.fail_and_list(failure, now)

@@ -150,7 +150,7 @@ fn how_a_watch_ends() {
         (refused(Class::TooManyRequests), 0, 0, "800ms, watch rv=10 300s", true),
         (refused(Class::Expired), 0, 0, "800ms, list rv=10", false),
         (refused(Class::Forbidden), 0, 0, "800ms, list rv=10", true),
-        (refused(Class::NotFound), 0, 0, "800ms, list rv=10", true),
+        (refused(Class::NotFound), 0, 0, "resolve fresh", false),
         (refused(Class::Internal), 0, 0, "800ms, list rv=10", true),
         (refused(Class::Other), 0, 0, "800ms, list rv=10", true),
         (error(Class::Expired), 3, 1, "800ms, list rv=10", false),
@@ -230,15 +230,17 @@ fn kinds_come_and_go() {
     }
     assert_eq!(run.next(Input::Resolved), "list rv=0 limit=500");
     run.next(page("10", None));
-    assert_eq!(run.ended_after(9, End::Refused(failure(Class::NotFound))), "800ms, list rv=10");
+    assert_eq!(run.ended_after(9, End::Refused(failure(Class::NotFound))), "resolve fresh");
+    assert_eq!(run.next(Input::Resolved), "800ms, list rv=10");
+    assert!(matches!(run.health, Health::Failing(_)));
     assert_eq!(run.next(list_failed(Class::NotFound)), "resolve fresh");
-    assert_eq!(run.next(Input::Resolved), "1600ms, list rv=10");
-    assert_eq!(run.next(list_failed(Class::NotFound)), "resolve fresh");
-    assert_eq!(run.next(Input::Unresolved(failure(Class::Unreachable))), "3200ms, resolve");
+    assert_eq!(run.next(Input::Unresolved(failure(Class::Unreachable))), "1600ms, resolve");
     assert_eq!(run.store, StoreCall::Nothing);
     assert_eq!(run.next(gone()), "1000ms, resolve");
     assert_eq!(run.store, StoreCall::Vanish);
     assert_eq!(run.next(Input::Resolved), "list rv=0 limit=500");
+    // The new kind is not made to wait for the failures of the old one.
+    assert_eq!(run.next(list_failed(Class::TooManyRequests)), "800ms, list rv=0 limit=500");
 }
 
 /// A list that works does not heal an informer whose watch is refused.

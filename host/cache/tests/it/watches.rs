@@ -215,13 +215,12 @@ async fn watches_that_end_at_once_are_not_repeated_at_once() {
     let fake = Fake::new();
     fake.lists_then(|| list("10", &[])).watches_then(|| Reply::Json(200, String::new()));
     let informers = fake.informers();
-    let registration = informers.attach(config_maps(), Recorder::new());
+    let _registration = informers.attach(config_maps(), Recorder::new());
     let start = fake.wait("watch=1", 1).await[0].at;
     let watches = fake.wait("watch=1", 8).await;
     let first_second = watches.iter().filter(|watch| watch.at - start < Duration::from_secs(1)).count();
     assert!(first_second <= 2, "{watches:?}");
     assert!(watches[7].at - start > Duration::from_secs(45), "{watches:?}");
-    assert!(matches!(registration.state(), InformerState::Failing { .. } | InformerState::Synced));
 }
 
 /// CR27.

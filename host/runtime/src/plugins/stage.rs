@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use wharf_cache::Informers;
 use wharf_core::Reason;
+use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
 use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
 
@@ -84,11 +85,38 @@ impl Stage {
         // What the component itself would like is known only after it was asked.
         let first = document.limits.fill(&self.defaults);
         let probe = self.prepare(&artifact, document, first, &ports)?;
-        let (subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        self.place(&mut subscriptions, document).await?;
         let revision = if limits == first { probe } else { self.prepare(&artifact, document, limits, &ports)? };
         let subscribed = Arc::new(Subscribed::attach(subscriptions, &self.informers, dispatcher));
         subscribed.settle().await;
         Ok(Staged { revision, ports, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
+    }
+
+    /// Kinds outside of namespaces are watched as a whole, and must be named by the document.
+    /// A kind that does not exist yet is taken for one in namespaces.
+    async fn place(&self, subscriptions: &mut [Subscription], document: &PluginDocument) -> Result<(), Refusal> {
+        for subscription in subscriptions {
+            let kind = &*subscription.kind;
+            let Ok(resource) = self.informers.discovery().resolve(kind).await else { continue };
+            if resource.namespaced {
+                continue;
+            }
+            let entries = document.subscribe.iter().flatten();
+            if !entries.into_iter().any(|entry| entry.name == subscription.name && entry.kind.as_ref() == Some(kind)) {
+                let message = format!(
+                    "subscription {}: {kind} is a kind outside of namespaces, so the document must name it: \
+                     subscribe: [{{name: {}, apiVersion: {}, kind: {}}}]",
+                    subscription.name,
+                    subscription.name,
+                    kind.api_version(),
+                    kind.kind
+                );
+                return Err(Refusal::new(Reason::GrantMissing, message));
+            }
+            subscription.namespaces = Namespaces::All;
+        }
+        Ok(())
     }
 
     fn prepare(
