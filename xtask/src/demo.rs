@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
-use wharf_testkit::{Cluster, Host, HostOptions, Line, Log, Stream, StreamOptions, Target, paths, until};
+use wharf_testkit::{Cluster, Host, HostOptions, Line, Log, Stream, StreamOptions, Target, paths, scratch, until};
 
 use self::screen::Screen;
 use crate::setup;
@@ -87,7 +87,7 @@ impl Demo {
         println!("==> start etcd and kube-apiserver");
         let cluster = Arc::new(Cluster::start().await?);
         println!("    ready on {}", cluster.address());
-        let home = tempfile::Builder::new().prefix("wharf-demo-").tempdir().context("make a folder for the demo")?;
+        let home = scratch("demo")?;
         let plugins = home.path().join("plugins");
         let data = home.path().join("data");
         for folder in [&plugins, &data] {

@@ -25,6 +25,9 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("wharf-control")
+        // Reading files and looking at components: a few at a time is enough, and each
+        // thread keeps memory.
+        .max_blocking_threads(4)
         .build()
         .map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "start the async runtime") })?;
     let code = runtime.block_on(host(&settings, Arc::new(log)));

@@ -83,6 +83,8 @@ impl Engine {
         let runtime = Builder::new_multi_thread()
             .worker_threads(config.threads.max(1))
             .thread_name("wharf-guest")
+            // For hashing and compiling, which is one at a time.
+            .max_blocking_threads(2)
             .enable_all()
             .build()
             .map_err(EngineError::Thread)?;

@@ -3,7 +3,7 @@
 //! namespaces stay Terminating and nothing is garbage collected.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,7 +18,9 @@ use tokio::sync::Mutex;
 use crate::api::Api;
 use crate::credentials;
 use crate::paths;
+use crate::ports::free_port;
 use crate::process::Process;
+use crate::scratch::scratch;
 use crate::wait::until;
 
 const READY: Duration = Duration::from_secs(60);
@@ -61,7 +63,7 @@ impl Cluster {
     }
 
     async fn try_start() -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("wharf-cluster-").tempdir().context("make a folder for the cluster")?;
+        let folder = scratch("cluster")?;
         let token = credentials::token()?;
         let ports = Ports { etcd: free_port()?, peer: free_port()?, api: free_port()? };
         write_private(&folder.path().join("sa.key"), &credentials::signing_key()?)?;
@@ -244,10 +246,4 @@ current-context: wharf
 fn write_private(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).with_context(|| format!("protect {}", file.display()))
-}
-
-/// A port that is free now.
-pub(crate) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("look for a free port")?;
-    Ok(listener.local_addr()?.port())
 }

@@ -13,9 +13,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-use crate::cluster::free_port;
 use crate::log::{Line, Log};
 use crate::paths;
+use crate::ports::free_port;
 use crate::process::{Process, Signal};
 
 const START: Duration = Duration::from_secs(60);

@@ -11,8 +11,10 @@ mod credentials;
 mod host;
 mod log;
 pub mod paths;
+mod ports;
 mod process;
 mod proxy;
+mod scratch;
 mod stream;
 mod wait;
 
@@ -22,5 +24,6 @@ pub use host::{Call, Host, HostOptions};
 pub use log::{Line, Log};
 pub use process::{Process, Signal};
 pub use proxy::Proxy;
+pub use scratch::scratch;
 pub use stream::{Books, Stream, StreamOptions};
 pub use wait::until;

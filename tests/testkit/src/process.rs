@@ -142,17 +142,37 @@ fn tied_to_parent(program: &Path) -> Command {
 #[cfg(test)]
 mod tests {
     use rustix::process::test_kill_process;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
 
     use super::*;
+    use crate::wait::until;
 
     fn sleeper(script: &str) -> Process {
         Process::spawn(Path::new("/bin/sh"), ["-c", script], Stdio::piped(), Stdio::null()).unwrap()
     }
 
-    async fn first_line(process: &mut Process) {
-        use tokio::io::{AsyncBufReadExt as _, BufReader};
+    async fn first_line(process: &mut Process) -> String {
         let stdout = process.child().stdout.take().unwrap();
-        BufReader::new(stdout).lines().next_line().await.unwrap().unwrap();
+        BufReader::new(stdout).lines().next_line().await.unwrap().unwrap()
+    }
+
+    /// A killed process may stay as a zombie until somebody asks for it.
+    fn lives(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    }
+
+    #[tokio::test]
+    async fn a_killed_parent_takes_its_children_along() {
+        let command = tied_to_parent(Path::new("/bin/sleep"));
+        let words = std::iter::once(command.as_std().get_program()).chain(command.as_std().get_args());
+        let command = words.map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ");
+        let mut parent = sleeper(&format!("{command} 60 & echo $!; wait"));
+        let child = first_line(&mut parent).await;
+        assert!(lives(&child));
+        parent.signal(Signal::Kill);
+        parent.wait(Duration::from_secs(10)).await.unwrap();
+        until("the child's end", Duration::from_secs(10), async || Ok((!lives(&child)).then_some(()))).await.unwrap();
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use wharf_testkit::{Call, Cluster, Host, HostOptions, Line, Proxy, Stream, paths, until};
+use wharf_testkit::{Call, Cluster, Host, HostOptions, Line, Proxy, Stream, paths, scratch, until};
 
 use super::model::{Plugin, Scenario};
 use super::plugins_folder::PluginsFolder;
@@ -62,7 +62,7 @@ pub async fn play(shared: &Shared, name: &str, text: &str) -> Result<()> {
 
 impl Run {
     async fn start(name: &str, scenario: &Scenario, cluster: Arc<Cluster>) -> Result<Self> {
-        let home = tempfile::Builder::new().prefix("wharf-it-").tempdir().context("make a folder for the scenario")?;
+        let home = scratch("scenario")?;
         let mut namespaces = vec![name.to_owned()];
         namespaces.extend(scenario.namespaces.iter().map(|suffix| format!("{name}-{suffix}")));
         for namespace in &namespaces {
