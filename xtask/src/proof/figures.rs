@@ -147,6 +147,7 @@ async fn pods(cluster: &Arc<Cluster>, data: &TempDir) -> Result<()> {
     let spec = json!({
         "component": {"file": "probe.wasm"},
         "subscribe": [{"name": "main", "apiVersion": "v1", "kind": "Pod", "namespaces": ["*"]}],
+        "grants": [{"cluster": {"apiVersion": "v1", "kind": "Pod", "verbs": ["get"], "namespaces": ["*"]}}],
         "config": {"apiVersion": "v1", "kind": "Pod"},
     });
     let plugin = Plugins { guest: "probe", documents: vec![document("pods", &spec)] };
@@ -201,6 +202,8 @@ async fn start(cluster: &Cluster, data: &TempDir, plugins: &Plugins) -> Result<(
         args: Vec::new(),
     })?;
     host.ready().await?;
+    let serving = host.log().since(0).iter().filter(|line| line.is("message", "plugin revision serving")).count();
+    ensure!(serving == plugins.documents.len(), "not all plugins serve:\n{}", host.log().tail());
     Ok((host, folder))
 }
 
