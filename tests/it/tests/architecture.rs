@@ -112,6 +112,20 @@ fn files_say_what_they_own_and_stay_small() -> Result<()> {
     Ok(())
 }
 
+/// Where ARCHITECTURE.md says that something is held by a test, the test is there.
+#[test]
+fn the_invariants_name_tests_that_exist() -> Result<()> {
+    let root = paths::root();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let (_, table) = text.split_once("## Invariants").context("ARCHITECTURE.md has no invariants")?;
+    let files: Vec<&str> = table.split('`').filter(|part| part.contains('/') && part.contains('.')).collect();
+    assert!(files.len() >= 10, "{files:?}");
+    for file in files {
+        assert!(root.join(file).exists(), "ARCHITECTURE.md names {file}, which is not there");
+    }
+    Ok(())
+}
+
 fn packages() -> Result<Vec<Package>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -98,6 +98,23 @@ impl Cluster {
         write_kubeconfig(self.folder.path(), file, address.port(), &self.token)
     }
 
+    /// The same for another user, by the user's token.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn kubeconfig_as(&self, token: &str, address: SocketAddr, file: &Path) -> Result<()> {
+        write_kubeconfig(self.folder.path(), file, address.port(), token)
+    }
+
+    /// A token of a service account, valid for an hour.
+    ///
+    /// # Errors
+    /// If there is no such account.
+    pub async fn token(&self, namespace: &str, service_account: &str) -> Result<String> {
+        let token = self.kubectl(&["create", "token", service_account, "--namespace", namespace], None).await?;
+        Ok(token.trim().to_owned())
+    }
+
     /// Where the API server listens.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.ports.api).into()

@@ -26,8 +26,8 @@ async fn starts_stops_and_keeps_its_data() -> Result<()> {
     let token = cluster
         .kubectl(&["create", "-f", "-"], Some("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: default}}"));
     assert!(token.await?.contains("created"));
-    let token = cluster.kubectl(&["create", "token", "robot", "-n", "default"], None).await?;
-    assert_eq!(token.trim().split('.').count(), 3, "{token}");
+    let token = cluster.token("default", "robot").await?;
+    assert_eq!(token.split('.').count(), 3, "{token}");
 
     cluster.stop_api_server().await?;
     assert!(api.get(&target).await.is_err());

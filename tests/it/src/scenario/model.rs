@@ -26,6 +26,10 @@ pub struct Scenario {
     /// More flags of `wharf run`.
     #[serde(default)]
     pub host_args: Vec<String>,
+    /// ServiceAccount of `${ns}` that the host runs as; without one it has all rights. One of
+    /// the objects in `before`.
+    #[serde(default)]
+    pub host_account: Option<String>,
     /// Objects that exist before the host starts.
     #[serde(default)]
     pub before: Vec<Value>,

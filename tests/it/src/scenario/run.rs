@@ -84,7 +84,10 @@ impl Run {
             args: scenario.host_args.clone(),
         };
         fs::create_dir(&options.data).context("make the data folder")?;
-        cluster.kubeconfig_through(proxy.address(), &options.kubeconfig)?;
+        match &scenario.host_account {
+            Some(account) => cluster.kubeconfig_as(&cluster.token(name, account).await?, proxy.address(), &options.kubeconfig)?,
+            None => cluster.kubeconfig_through(proxy.address(), &options.kubeconfig)?,
+        }
         let host = Host::start(options.clone())?;
         Ok(Self {
             namespace: name.to_owned(),
