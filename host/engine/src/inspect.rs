@@ -81,7 +81,7 @@ fn kind_of(wasm: &[u8]) -> BinaryKind {
 }
 
 /// The name of a component's bytes: `sha256:` and the digest in hex.
-pub fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     format!("sha256:{:x}", Sha256::digest(bytes))
 }
 

@@ -31,7 +31,7 @@ pub use artifact::Artifact;
 pub use config::EngineConfig;
 pub use engine::{Engine, EngineStats};
 pub use failure::{EngineError, LoadError};
-pub use inspect::{BinaryKind, Inspection, digest, inspect};
+pub use inspect::{BinaryKind, Inspection, inspect};
 pub use no_ports::NoPorts;
 pub use ports::{
     ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, Propagation, Task, WriteOptions, Written,

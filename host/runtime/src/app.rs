@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -83,10 +84,18 @@ impl Host {
         let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());
         let api = Api::new(connection.client, informers.clone(), Identity::Host);
         let ports = Arc::new(PortsFactory { api, recorder, metrics: Arc::clone(&metrics) });
-        let stage = Stage { engine, informers: informers.clone(), ports, metrics: Arc::clone(&metrics), defaults: settings.limits };
+        let stage = Stage {
+            engine,
+            informers: informers.clone(),
+            ports,
+            metrics: Arc::clone(&metrics),
+            turns: Arc::new(Semaphore::new(2)),
+            max_component_bytes,
+            defaults: settings.limits,
+        };
         let policy = Policy::default();
         let shared = Arc::new(Shared { clock: Clock::start(), metrics: Arc::clone(&metrics), policy });
-        let registry = Registry::new(stage, shared, max_component_bytes);
+        let registry = Registry::new(stage, shared);
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone()));
         metrics.on_scrape(status.scraper());
         let servers = Servers::start(settings, metrics, &status, log, &stop_rest).await.map_err(StartError::Config)?;

@@ -79,7 +79,6 @@ pub struct PluginStatus {
 pub struct Registry {
     stage: Stage,
     shared: Arc<Shared>,
-    max_component_bytes: u64,
     plugins: Mutex<BTreeMap<PluginName, Plugin>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
     leaving: Mutex<BTreeSet<PluginName>>,
@@ -106,11 +105,10 @@ struct Status {
 
 impl Registry {
     /// A registry without plugins.
-    pub fn new(stage: Stage, shared: Arc<Shared>, max_component_bytes: u64) -> Arc<Self> {
+    pub fn new(stage: Stage, shared: Arc<Shared>) -> Arc<Self> {
         Arc::new(Self {
             stage,
             shared,
-            max_component_bytes,
             plugins: Mutex::default(),
             leaving: Mutex::default(),
             left: Notify::new(),
@@ -291,17 +289,17 @@ impl Task {
         let desired = wish?;
         let started = Instant::now();
         let stage = self.registry.stage.clone();
-        let component = stage.read(&desired.component, self.registry.max_component_bytes).await?;
+        let artifact = stage.load(&desired.component).await?;
         if let Some((served, digest)) = &self.served
             && served.document == desired.document
-            && *digest == wharf_engine::digest(&component.wasm)
+            && digest == artifact.digest()
         {
             let digest = digest.clone();
             self.served = Some((desired, digest));
             self.set(PluginState::Serving);
             return Ok(());
         }
-        let staged = stage.stage(&desired, &component, &self.dispatcher).await?;
+        let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
         self.number += 1;
         let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
         staged.ports.serve_as(Arc::clone(&tag));

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use wharf_cache::Informers;
 use wharf_core::Reason;
 use wharf_core::grant::Namespaces;
@@ -29,6 +30,10 @@ pub struct Stage {
     pub ports: Arc<PortsFactory>,
     /// Where compile times are counted.
     pub metrics: Arc<Metrics>,
+    /// Components that may be read and compiled at once.
+    pub turns: Arc<Semaphore>,
+    /// The largest component that is accepted.
+    pub max_component_bytes: u64,
     /// Limits where neither document nor component names any.
     pub defaults: Limits,
 }
@@ -49,45 +54,44 @@ pub struct Staged {
     pub subscribed: Arc<Subscribed>,
 }
 
-/// The component's bytes, read once per change of the file.
-pub struct Component {
-    /// The bytes.
-    pub wasm: Arc<[u8]>,
-}
-
 impl Stage {
-    /// Reads a component's file.
+    /// Reads a component's file, and compiles it or takes it from the cache. A few at a
+    /// time: a hundred components that are read at once are a hundred files in memory.
     ///
     /// # Errors
-    /// `ComponentNotFound`, `ComponentTooLarge`.
-    pub async fn read(&self, path: &Path, max_bytes: u64) -> Result<Component, Refusal> {
+    /// `ComponentNotFound`, `ComponentTooLarge`, `ComponentInvalid`, `CompileFailed`.
+    pub async fn load(&self, path: &Path) -> Result<Arc<Artifact>, Refusal> {
+        // Closed never; without a permit there is only less order.
+        let _turn = self.turns.acquire().await.ok();
         let not_found = |error: std::io::Error| Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", path.display()));
         let size = tokio::fs::metadata(path).await.map_err(not_found)?.len();
-        if size > max_bytes {
-            let message = format!("{}: {size} bytes, more than the {max_bytes} that the host accepts", path.display());
+        if size > self.max_component_bytes {
+            let limit = self.max_component_bytes;
+            let message = format!("{}: {size} bytes, more than the {limit} that the host accepts", path.display());
             return Err(Refusal::new(Reason::ComponentTooLarge, message));
         }
-        Ok(Component { wasm: tokio::fs::read(path).await.map_err(not_found)?.into() })
-    }
-
-    /// Compiles (or takes from the cache), checks imports against grants, probes and
-    /// resolves what is asked for against what is granted.
-    ///
-    /// # Errors
-    /// The first step that fails, with all that is wrong in it.
-    pub async fn stage(&self, desired: &Desired, component: &Component, dispatcher: &Arc<Dispatcher>) -> Result<Staged, Refusal> {
-        let document = &desired.document;
-        let artifact = self.engine.load(Arc::clone(&component.wasm)).await.map_err(refused)?;
+        let wasm = tokio::fs::read(path).await.map_err(not_found)?;
+        let artifact = self.engine.load(wasm.into()).await.map_err(refused)?;
         if !artifact.from_cache() {
             self.metrics.compiled(artifact.compile_time());
         }
+        Ok(artifact)
+    }
+
+    /// Checks imports against grants, probes, resolves what is asked for against what is
+    /// granted, and starts what watches are missing.
+    ///
+    /// # Errors
+    /// The first step that fails, with all that is wrong in it.
+    pub async fn stage(&self, desired: &Desired, artifact: &Arc<Artifact>, dispatcher: &Arc<Dispatcher>) -> Result<Staged, Refusal> {
+        let document = &desired.document;
         let ports = self.ports.make(document, Arc::downgrade(dispatcher));
         // What the component itself would like is known only after it was asked.
         let first = document.limits.fill(&self.defaults);
-        let probe = self.prepare(&artifact, document, first, &ports)?;
+        let probe = self.prepare(artifact, document, first, &ports)?;
         let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
         self.place(&mut subscriptions, document).await?;
-        let revision = if limits == first { probe } else { self.prepare(&artifact, document, limits, &ports)? };
+        let revision = if limits == first { probe } else { self.prepare(artifact, document, limits, &ports)? };
         let subscribed = Arc::new(Subscribed::attach(subscriptions, &self.informers, dispatcher));
         subscribed.settle().await;
         Ok(Staged { revision, ports, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
