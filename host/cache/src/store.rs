@@ -3,6 +3,7 @@
 //! `shared`), and only `shared` writes.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -66,6 +67,27 @@ impl Store {
                 all
             }
         }
+    }
+
+    /// At most `max` objects after a key, in the order of [`Self::list`]: for readers that go
+    /// through a large store in steps.
+    pub fn after(&self, namespace: Option<&str>, after: Option<&ObjectKey>, max: usize) -> Vec<Arc<Object>> {
+        let inner = self.inner.read();
+        let first = match (namespace, after) {
+            (Some(namespace), _) => Bound::Included(Some(Arc::from(namespace))),
+            (None, Some(after)) => Bound::Included(after.namespace.clone()),
+            (None, None) => Bound::Unbounded,
+        };
+        let namespaces = inner.namespaces.range((first, Bound::Unbounded));
+        let namespaces = namespaces.take_while(|(name, _)| namespace.is_none_or(|wanted| name.as_deref() == Some(wanted)));
+        let objects = namespaces.flat_map(|(name, objects)| {
+            let start = match after {
+                Some(after) if after.namespace == *name => Bound::Excluded(Arc::clone(&after.name)),
+                _ => Bound::Unbounded,
+            };
+            objects.range::<Arc<str>, _>((start, Bound::Unbounded)).map(|(_, slot)| slot.object.clone())
+        });
+        objects.take(max).collect()
     }
 
     /// Number of objects.
@@ -179,6 +201,29 @@ mod tests {
 
     fn names(store: &Store, namespace: Option<&str>) -> Vec<String> {
         store.list(namespace).iter().map(|object| object.key().to_string()).collect()
+    }
+
+    /// Going through in steps of any size gives the list.
+    #[test]
+    fn steps_give_the_list() {
+        let store = Store::default();
+        for (namespace, name) in [("b", "1"), ("a", "2"), ("a", "1"), ("", "c"), ("c", "0"), ("c", "9")] {
+            store.insert(object(namespace, name, "1"), 1);
+        }
+        for namespace in [None, Some("a"), Some("c"), Some("x")] {
+            for size in 1..8 {
+                let (mut found, mut after) = (Vec::new(), None);
+                loop {
+                    let step = store.after(namespace, after.as_ref(), size);
+                    found.extend(step.iter().map(|object| object.key().to_string()));
+                    after = step.last().map(|object| object.key().clone());
+                    if step.len() < size {
+                        break;
+                    }
+                }
+                assert_eq!(found, names(&store, namespace), "{namespace:?} in steps of {size}");
+            }
+        }
     }
 
     /// CS1, CS3, CS4: put, replace, take out, list by namespace; empty sets vanish.

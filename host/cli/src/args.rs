@@ -52,7 +52,7 @@ pub struct RunArgs {
     /// Folder for the compile cache and the control socket
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Control socket [default: wharf.sock in the data folder]
+    /// Control socket, or HOST:PORT on loopback [default: wharf.sock in the data folder]
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
     /// Where /metrics is served; 0 turns it off
@@ -124,7 +124,7 @@ pub struct GetArgs {
     /// Data folder of the host
     #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Control socket of the host [default: wharf.sock in the data folder]
+    /// Control socket of the host, or its HOST:PORT [default: wharf.sock in the data folder]
     #[arg(long, value_name = "PATH", env = "WHARF_CONTROL_SOCKET")]
     pub control_socket: Option<PathBuf>,
 }

@@ -2,9 +2,9 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use wharf_runtime::admin::client;
+use wharf_runtime::admin::client::{self, ControlTarget};
 use wharf_runtime::admin::rows::{InformerRow, PluginRow, QueueRow};
-use wharf_runtime::config::control_socket;
+use wharf_runtime::config::{control_socket, data_directory};
 
 use crate::args::{GetArgs, Output, What};
 use crate::report::{CliError, print_data};
@@ -17,7 +17,9 @@ pub(crate) fn run(args: &GetArgs) -> Result<u8, CliError> {
         What::Informers => "/v1/informers",
         What::Queues => "/v1/queues",
     };
-    let answer = crate::block_on(client::get(&socket, path))?.map_err(|error| CliError::from_anyhow(crate::exit::NO, error))?;
+    let failed = |error| CliError::from_anyhow(crate::exit::NO, error);
+    let target = ControlTarget::of(&socket, &data_directory(args.data_dir.as_deref())).map_err(failed)?;
+    let answer = crate::block_on(client::get(target, path))?.map_err(failed)?;
     let answer = in_namespace(answer, args);
     let text = match args.output {
         Output::Json => format!("{answer:#}\n"),

@@ -57,7 +57,7 @@ fn objects(documents: &[PluginDocument], namespace: &str, account: &str) -> Resu
         objects.extend(role("wharf-host", place.as_deref(), rules_json(rules), &subject));
     }
     for (place, names) in &impersonated {
-        let rule = json!([{"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"], "resourceNames": names}]);
+        let rule = json!([{"apiGroups": [""], "resourceNames": names, "resources": ["serviceaccounts"], "verbs": ["impersonate"]}]);
         objects.extend(role("wharf-impersonate", Some(place), rule, &subject));
     }
     for document in documents {
@@ -194,7 +194,7 @@ spec:
             [
                 "ClusterRole null/wharf-host [{apiGroups:[],resources:[configmaps],verbs:[list,watch]}]",
                 "ClusterRoleBinding null/wharf-host null",
-                "Role a/wharf-impersonate [{apiGroups:[],resources:[serviceaccounts],resourceNames:[bob],verbs:[impersonate]}]",
+                "Role a/wharf-impersonate [{apiGroups:[],resourceNames:[bob],resources:[serviceaccounts],verbs:[impersonate]}]",
                 "RoleBinding a/wharf-impersonate null",
                 "ServiceAccount a/bob null",
                 "Role a/wharf-plugin-a-r [{apiGroups:[],resources:[configmaps],verbs:[create,delete,patch]}]",

@@ -6,28 +6,37 @@ use std::path::Path;
 use wharf_runtime::config::document::{MAX_DOCUMENT_BYTES, read_documents};
 
 use crate::args::ValidateArgs;
-use crate::report::{CliError, print_data};
+use crate::report::{CliError, print_data, print_error};
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<u8, CliError> {
-    let mut bad = false;
+    let mut code = crate::exit::OK;
     for file in &args.files {
-        let text = read(file)?;
+        let text = match read(file) {
+            Ok(text) => text,
+            // The files after it are checked all the same.
+            Err(error) => {
+                print_error(&error);
+                code = code.max(error.code);
+                continue;
+            }
+        };
         let documents = read_documents(file, &text);
         if documents.is_empty() {
-            return Err(CliError::new(crate::exit::NO, format!("{}: no document in it", file.display())));
+            print_error(&CliError::new(crate::exit::NO, format!("{}: no document in it", file.display())));
+            code = code.max(crate::exit::NO);
         }
         for document in documents {
             let line = match document {
                 Ok(document) => format!("{}: plugin {} is valid\n", file.display(), document.name),
                 Err(error) => {
-                    bad = true;
+                    code = code.max(crate::exit::NO);
                     format!("{}\n", error.to_string().trim_end())
                 }
             };
             print_data(&line)?;
         }
     }
-    Ok(if bad { crate::exit::NO } else { crate::exit::OK })
+    Ok(code)
 }
 
 /// Reads a document's text, within its size limit; `-` is standard input.

@@ -66,7 +66,7 @@ impl CompiledStore {
     /// at any moment. Returns the file.
     pub(crate) fn put(&self, digest: &str, code: &[u8]) -> io::Result<PathBuf> {
         let path = self.path(digest);
-        // The checksum goes first: a file without one is never looked at.
+        // The checksum goes last: a file without one is never looked at.
         self.write(&path, code)?;
         self.write(&sum_path(&path), format!("{:x}\n", Sha256::digest(code)).as_bytes())?;
         File::open(&self.folder)?.sync_all()?;

@@ -125,6 +125,8 @@ impl Host {
         HostStopping { cause, deadline }.emit();
         self.stop_plugins.cancel();
         self.follow.abort();
+        // Ended or aborted: either way no plugin is added any more.
+        let _ended = self.follow.await;
         let cancelled = self.registry.drain(deadline).await;
         self.informers.shutdown().await;
         self.stop_rest.cancel();
@@ -159,7 +161,7 @@ impl Servers {
             serve_health(&settings.health_probe_bind_address, health, stop.clone()).await?,
             serve_metrics(&settings.metrics_bind_address, metrics, stop.clone()).await?,
         ];
-        let endpoint = ControlEndpoint::Unix(settings.control_socket.clone());
+        let endpoint = ControlEndpoint::of(&settings.control_socket, &settings.data_directory);
         let source: Arc<dyn StatusSource> = Arc::<HostStatus>::clone(status);
         let control = ControlServer::start(&endpoint, source, log, stop.clone()).await?;
         Ok(Self { http: http.into_iter().flatten().collect(), control })
@@ -178,7 +180,7 @@ impl Servers {
 
 /// Says once that everything that was there at the start serves or was refused.
 async fn tell_when_ready(status: Arc<HostStatus>, started: Instant, stop: CancellationToken) {
-    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let mut look = tokio::time::interval(Duration::from_millis(50));
     loop {
         tokio::select! {
             () = stop.cancelled() => return,

@@ -2,6 +2,7 @@
 //! informers when somebody asks. Keeps nothing of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wharf_cache::{InformerState, InformerStatus, Informers, Scope};
 
@@ -14,17 +15,28 @@ use crate::telemetry::metrics::{InformerSample, PluginSample, QueueSample, Snaps
 pub(crate) struct HostStatus {
     registry: Arc<Registry>,
     informers: Informers,
+    was_ready: AtomicBool,
 }
 
 impl HostStatus {
     /// Looks at these parts.
     pub(crate) fn new(registry: Arc<Registry>, informers: Informers) -> Self {
-        Self { registry, informers }
+        Self { registry, informers, was_ready: AtomicBool::new(false) }
     }
 
-    /// Readiness: have the plugins been read?
+    /// Readiness: have the plugins been read, and does each of those serve or was refused?
+    /// Once ready, a plugin that comes later does not make the host unready.
     pub(crate) fn plugins_loaded(&self) -> Result<(), String> {
-        if self.registry.loaded() { Ok(()) } else { Err("the plugins were not read yet".to_owned()) }
+        if !self.registry.loaded() {
+            return Err("the plugins were not read yet".to_owned());
+        }
+        match self.registry.progress() {
+            (starting, _) if starting > 0 && !self.was_ready.load(Ordering::SeqCst) => Err(format!("{starting} plugins are being loaded")),
+            _ => {
+                self.was_ready.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+        }
     }
 
     /// Readiness: is the state of every watch known? A kind that does not exist, or a watch
@@ -39,9 +51,8 @@ impl HostStatus {
     /// The number of plugins that serve, once each of them serves or was refused.
     pub(crate) fn ready(&self) -> Option<usize> {
         self.plugins_loaded().and_then(|()| self.informers_settled()).ok()?;
-        let plugins = self.registry.status();
-        let starting = plugins.iter().any(|p| p.state == PluginState::Starting);
-        (!starting).then(|| plugins.iter().filter(|p| !p.revision.is_empty()).count())
+        let (starting, serving) = self.registry.progress();
+        (starting == 0).then_some(serving)
     }
 
     /// Gauges for a scrape. Holds the host weakly.
@@ -90,7 +101,15 @@ impl StatusSource for HostStatus {
                 source: status.origin.display().to_string(),
             }
         });
-        rows.collect()
+        let nameless = self.registry.unreadable().into_iter().map(|(path, refusal)| PluginRow {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            state: "Refused".to_owned(),
+            reason: refusal.reason.to_string(),
+            message: refusal.message,
+            source: path.display().to_string(),
+            ..PluginRow::default()
+        });
+        rows.chain(nameless).collect()
     }
 
     fn informers(&self) -> Vec<InformerRow> {

@@ -32,12 +32,17 @@ pub(crate) fn free_port() -> Result<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::Duration;
 
-    #[test]
-    fn ports_differ_and_can_be_had() {
+    use super::*;
+    use crate::wait::until;
+
+    #[tokio::test]
+    async fn ports_differ_and_can_be_had() {
         let first = free_port().unwrap();
-        let _held = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).unwrap();
+        // A child that another test starts right now holds a copy of our socket until it runs.
+        let held = until("the port", Duration::from_secs(10), async || Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, first)).ok()));
+        let _held = held.await.unwrap();
         let second = free_port().unwrap();
         assert_ne!(first, second);
         assert!((FIRST..FIRST + COUNT).contains(&second));

@@ -164,10 +164,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_killed_parent_takes_its_children_along() {
-        let command = tied_to_parent(Path::new("/bin/sleep"));
+        let command = tied_to_parent(Path::new("/bin/sh"));
         let words = std::iter::once(command.as_std().get_program()).chain(command.as_std().get_args());
         let command = words.map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ");
-        let mut parent = sleeper(&format!("{command} 60 & echo $!; wait"));
+        // The child itself says its number: by then it is tied.
+        let mut parent = sleeper(&format!("{command} -c 'echo $$; exec sleep 60' & wait"));
         let child = first_line(&mut parent).await;
         assert!(lives(&child));
         parent.signal(Signal::Kill);

@@ -14,8 +14,15 @@ use tokio::task::JoinHandle;
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    open: Arc<watch::Sender<bool>>,
+    gate: Arc<watch::Sender<Gate>>,
     accepting: JoinHandle<()>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    open: bool,
+    /// Counted, so that no connection survives a cut because it is over so soon.
+    cuts: u64,
 }
 
 impl Proxy {
@@ -26,17 +33,18 @@ impl Proxy {
     pub async fn start(server: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("listen for the proxy")?;
         let address = listener.local_addr().context("find the proxy's port")?;
-        let open = Arc::new(watch::Sender::new(true));
-        let state = Arc::clone(&open);
+        let gate = Arc::new(watch::Sender::new(Gate { open: true, cuts: 0 }));
+        let state = Arc::clone(&gate);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 // While cut, the client sees its connection closed at once.
-                if *state.borrow() {
-                    tokio::spawn(forward(client, server, state.subscribe()));
+                let gate = *state.borrow();
+                if gate.open {
+                    tokio::spawn(forward(client, server, state.subscribe(), gate.cuts));
                 }
             }
         });
-        Ok(Self { address, open, accepting })
+        Ok(Self { address, gate, accepting })
     }
 
     /// Where it listens.
@@ -46,12 +54,12 @@ impl Proxy {
 
     /// Ends all connections and refuses new ones.
     pub fn cut(&self) {
-        self.open.send_replace(false);
+        self.gate.send_modify(|gate| *gate = Gate { open: false, cuts: gate.cuts + 1 });
     }
 
     /// Lets connections through again.
     pub fn restore(&self) {
-        self.open.send_replace(true);
+        self.gate.send_modify(|gate| gate.open = true);
     }
 }
 
@@ -62,7 +70,7 @@ impl Drop for Proxy {
     }
 }
 
-async fn forward(mut client: TcpStream, server: SocketAddr, mut open: watch::Receiver<bool>) {
+async fn forward(mut client: TcpStream, server: SocketAddr, mut gate: watch::Receiver<Gate>, cuts: u64) {
     let carry = async {
         let mut upstream = TcpStream::connect(server).await?;
         tokio::io::copy_bidirectional(&mut client, &mut upstream).await
@@ -70,7 +78,7 @@ async fn forward(mut client: TcpStream, server: SocketAddr, mut open: watch::Rec
     tokio::select! {
         // An end on either side is the business of the two sides.
         _ended = carry => {}
-        _cut = open.wait_for(|open| !*open) => {}
+        _cut = gate.wait_for(|gate| gate.cuts != cuts) => {}
     }
 }
 
@@ -111,5 +119,9 @@ mod tests {
         proxy.restore();
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
         assert!(answers(&mut stream).await);
+        // Over before anybody could look: the connection is cut all the same.
+        proxy.cut();
+        proxy.restore();
+        assert!(!answers(&mut stream).await);
     }
 }

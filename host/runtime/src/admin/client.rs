@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::control::read_token;
+use super::control::{ControlEndpoint, read_token};
 use super::rows::ErrorRow;
 
 /// Bytes of an answer.
@@ -38,6 +38,17 @@ pub enum ControlTarget {
 }
 
 impl ControlTarget {
+    /// Where a host with this setting and data folder is: see [`ControlEndpoint::of`].
+    ///
+    /// # Errors
+    /// The token of a loopback address cannot be read.
+    pub fn of(setting: &Path, data: &Path) -> anyhow::Result<Self> {
+        match ControlEndpoint::of(setting, data) {
+            ControlEndpoint::Unix(path) => Ok(Self::Unix(path)),
+            ControlEndpoint::Tcp { address, token_file } => Self::tcp(&address, &token_file),
+        }
+    }
+
     /// A loopback address, with the token of a file.
     ///
     /// # Errors

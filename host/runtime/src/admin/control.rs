@@ -3,6 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ use crate::telemetry::LogHandle;
 
 /// Connections at a time.
 const MAX_CONNECTIONS: usize = 32;
+/// Name of the token's file in the data folder.
+const TOKEN_FILE: &str = "control.token";
 /// Shortest token that is accepted, in characters.
 const MIN_TOKEN: usize = 16;
 
@@ -41,6 +44,17 @@ pub enum ControlEndpoint {
         /// A file that only its owner can read; made with a random token if it is missing.
         token_file: PathBuf,
     },
+}
+
+impl ControlEndpoint {
+    /// What a setting means: `HOST:PORT` is a loopback address whose token lies in the data
+    /// folder, everything else the path of a Unix socket.
+    pub fn of(setting: &Path, data: &Path) -> Self {
+        match setting.to_str().filter(|text| text.parse::<SocketAddr>().is_ok()) {
+            Some(address) => Self::Tcp { address: address.to_owned(), token_file: data.join(TOKEN_FILE) },
+            None => Self::Unix(setting.to_owned()),
+        }
+    }
 }
 
 /// The log filter that the API can change.

@@ -78,10 +78,15 @@ impl Settings {
     }
 }
 
+/// The data folder of a host, from what `wharf get` was given, else the default.
+pub fn data_directory(data_dir: Option<&Path>) -> PathBuf {
+    let default = SETTINGS.iter().find(|s| s.path == "dataDirectory").and_then(|s| s.default).unwrap_or_default();
+    data_dir.unwrap_or(Path::new(default)).to_owned()
+}
+
 /// The control socket of a host, from what `wharf get` was given, else the defaults.
 pub fn control_socket(data_dir: Option<&Path>, control_socket: Option<&Path>) -> PathBuf {
-    let default = SETTINGS.iter().find(|s| s.path == "dataDirectory").and_then(|s| s.default).unwrap_or_default();
-    control_socket.map_or_else(|| data_dir.unwrap_or(Path::new(default)).join("wharf.sock"), Path::to_owned)
+    control_socket.map_or_else(|| data_directory(data_dir).join("wharf.sock"), Path::to_owned)
 }
 
 fn settings(layers: &mut Layers<'_>) -> Option<Settings> {

@@ -140,7 +140,7 @@ settings! {
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
         "Folder that the host writes to: compiled components, and the control socket. If it is lost, components are compiled again.";
     control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",
-        "Unix socket that `wharf get` asks; at most 100 bytes. Without it: wharf.sock in the data folder. Whoever may open it sees all plugins.";
+        "Where `wharf get` asks: a Unix socket (at most 100 bytes), or a loopback address like 127.0.0.1:9440, whose token the host writes to control.token in the data folder. Without it: wharf.sock in the data folder. Whoever may open it sees all plugins.";
     kubeconfig: PathBuf = "kubeconfig", Some("--kubeconfig"), "WHARF_KUBECONFIG", Text, None, "/etc/wharf/kubeconfig",
         "File that says where the API server is and who the host is. Without it: the file that KUBECONFIG names, ~/.kube/config, or the pod's own ServiceAccount.";
     context: String = "context", Some("--context"), "WHARF_CONTEXT", Text, None, "staging",

@@ -19,7 +19,7 @@ use wharf_core::{Cause, Gvk, Object, TargetKey};
 use wharf_engine::Revision;
 use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
 
-use super::subscribed::Subscribed;
+use super::subscribed::{Announcer, Subscribed};
 use super::worker;
 use crate::clock::Clock;
 use crate::telemetry::metrics::Metrics;
@@ -129,11 +129,14 @@ impl Dispatcher {
 
     /// Notes a change of the store and enqueues the key. Called under the informer's lock:
     /// never blocks, never fails.
-    pub(super) fn announce(&self, key: TargetKey, change: &Change<'_>, cause: Cause, heard: &AtomicU64) {
+    pub(super) fn announce(&self, key: TargetKey, change: &Change<'_>, cause: Cause, announcer: &Announcer) {
         {
             let mut state = self.state.lock();
-            // Under the lock: whoever decides next sees the change and the note together.
-            heard.store(change.sequence, Ordering::SeqCst);
+            // Under the lock: whoever decides next sees the change and the note together, and
+            // a swap that makes the announcer active reads the store after this change.
+            if !announcer.hear(change.sequence) {
+                return;
+            }
             state.ledger.observe(&key, change.old, change.new, change.final_state, change.final_known);
         }
         self.enqueue(key, cause);
@@ -143,7 +146,11 @@ impl Dispatcher {
     pub(super) fn wake_kind(&self, kind: &Gvk) {
         let keys: Vec<TargetKey> = {
             let state = self.state.lock();
-            state.ledger.keys().filter(|key| matches!(key, TargetKey::Object { kind: k, .. } if **k == *kind)).cloned().collect()
+            let of_kind = |key: &&TargetKey| matches!(key, TargetKey::Object { kind: k, .. } if **k == *kind);
+            let mut keys: Vec<TargetKey> = state.ledger.keys().filter(of_kind).cloned().collect();
+            // What came while they slept is in no ledger yet.
+            keys.extend(state.subscribed.keys().into_iter().filter(|key| of_kind(&key)));
+            keys
         };
         for key in keys {
             self.enqueue(key, Cause::Watch);
@@ -162,9 +169,13 @@ impl Dispatcher {
             // In this order: at least one of the two announces every change.
             subscribed.activate();
             old.deactivate();
+            let before: Vec<TargetKey> = state.ledger.keys().cloned().collect();
             state.ledger.narrow(&|key, object| old.matches(key, object), &|key, object| subscribed.matches(key, object), &|key| {
                 subscribed.object(key).latest()
             });
+            for key in before.iter().filter(|key| state.ledger.entry(key).is_none()) {
+                self.queue.forget(key);
+            }
             let replayed = if first { Vec::new() } else { state.ledger.replay(replay) };
             self.serving.store(Some(Arc::new(serving)));
             let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();

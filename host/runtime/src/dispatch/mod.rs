@@ -2,8 +2,8 @@
 //! an object together.
 //!
 //! One [`Dispatcher`] per plugin owns the plugin's queue and ledger. The stores announce
-//! into it ([`subscribed`]), its workers take keys out, decide late and call the revision
-//! that serves at that moment ([`worker`]). Which call is made is decided by the pure
+//! into it (`subscribed`), its workers take keys out, decide late and call the revision
+//! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue.
 
 mod dispatcher;

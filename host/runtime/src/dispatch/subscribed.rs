@@ -41,6 +41,9 @@ impl Present {
 
 struct Kind {
     subscription: Subscription,
+    /// Does the document name the kind? Only then objects outside of namespaces are delivered,
+    /// should the kind turn out to have such.
+    named: bool,
     events: EventSet,
     attached: Vec<Attached>,
 }
@@ -54,7 +57,12 @@ struct Attached {
 impl Subscribed {
     /// Attaches to the shared informers, starting those that do not run yet. Nothing is
     /// announced to the dispatcher before [`Self::activate`].
-    pub fn attach(subscriptions: Vec<Subscription>, informers: &Informers, dispatcher: &Arc<Dispatcher>) -> Self {
+    pub fn attach(
+        subscriptions: Vec<Subscription>,
+        named: impl Fn(&Subscription) -> bool,
+        informers: &Informers,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Self {
         let kinds = subscriptions.into_iter().map(|subscription| {
             let scopes = match &subscription.namespaces {
                 Namespaces::All => vec![Scope::All],
@@ -73,7 +81,8 @@ impl Subscribed {
             });
             let attached = attached.collect();
             let events = subscription.events.iter().copied().collect();
-            ((*subscription.kind).clone(), Kind { subscription, events, attached })
+            let named = named(&subscription);
+            ((*subscription.kind).clone(), Kind { subscription, named, events, attached })
         });
         Self { kinds: kinds.collect() }
     }
@@ -87,7 +96,7 @@ impl Subscribed {
     }
 
     /// From now on changes go to the dispatcher. What came before must be enqueued by the
-    /// caller, from [`Self::keys`], after this.
+    /// caller, from [`Self::keys`], after this. Call it under the dispatcher's lock.
     pub fn activate(&self) {
         // A kind with `events: []` is cached for reading only: nothing to announce.
         for kind in self.kinds.values().filter(|kind| !kind.subscription.events.is_empty()) {
@@ -177,7 +186,7 @@ impl Subscribed {
 
     /// The store that covers a kind and place, if this plugin may read it from the cache:
     /// the watch covers it, and no selector of the watch hides objects.
-    pub fn store(&self, kind: &Gvk, namespace: Option<&str>) -> Option<Readable<'_>> {
+    pub fn store(&self, kind: &Gvk, namespace: Option<&str>) -> Option<Arc<Store>> {
         let kind = self.kinds.get(kind)?;
         let attached = kind.attached.iter().find(|attached| match (&attached.scope, namespace) {
             (Scope::All, _) => true,
@@ -185,8 +194,7 @@ impl Subscribed {
             (Scope::Namespace(_), None) => false,
         })?;
         let synced = matches!(attached.registration.state(), InformerState::Synced);
-        (synced && !narrowed(&kind.subscription))
-            .then(|| Readable { store: attached.registration.store(), subscription: &kind.subscription })
+        (synced && !narrowed(&kind.subscription)).then(|| attached.registration.store())
     }
 
     fn kind(&self, key: &TargetKey) -> Option<&Kind> {
@@ -199,25 +207,21 @@ impl Subscribed {
     }
 }
 
-/// A store that a plugin may read, with the subscription that covers it.
-pub struct Readable<'a> {
-    /// The cached objects.
-    pub store: Arc<Store>,
-    /// Why the plugin may read it.
-    pub subscription: &'a Subscription,
-}
-
 impl Kind {
     fn attached_for(&self, key: &ObjectKey) -> Option<&Attached> {
         self.attached.iter().find(|attached| match &attached.scope {
             Scope::All => true,
-            Scope::Namespace(namespace) => key.namespace.as_deref() == Some(&**namespace),
+            Scope::Namespace(namespace) => key.namespace.as_deref().map_or(self.named, |place| place == &**namespace),
         })
     }
 }
 
 /// Is the object the subscription's: by its namespaces and its selectors?
 fn matches(subscription: &Subscription, object: &Object) -> bool {
+    // `events: []` caches a kind for reading: nothing of it is ever delivered.
+    if subscription.events.is_empty() {
+        return false;
+    }
     let covered = object.key().namespace.as_ref().is_none_or(|namespace| subscription.namespaces.contains(namespace));
     covered && object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
 }
@@ -239,12 +243,21 @@ fn spec(subscription: &Subscription, scope: Scope) -> InformerSpec {
 }
 
 /// Tells one dispatcher of the changes in one store.
-struct Announcer {
+pub(super) struct Announcer {
     active: AtomicBool,
     /// Sequence of the last change that the dispatcher's ledger knows of.
     heard: AtomicU64,
     kind: Arc<Gvk>,
     dispatcher: Weak<Dispatcher>,
+}
+
+impl Announcer {
+    /// Notes that the dispatcher is told of a change; false if it does not want to be. Call
+    /// it under the dispatcher's lock.
+    pub(super) fn hear(&self, sequence: u64) -> bool {
+        self.heard.store(sequence, Ordering::SeqCst);
+        self.active.load(Ordering::SeqCst)
+    }
 }
 
 impl ChangeHandler for Announcer {
@@ -253,16 +266,12 @@ impl ChangeHandler for Announcer {
     }
 
     fn on_change(&self, change: &Change<'_>) {
-        if !self.active.load(Ordering::SeqCst) {
-            self.heard.store(change.sequence, Ordering::SeqCst);
-            return;
-        }
         let Some(dispatcher) = self.dispatcher.upgrade() else { return };
         let cause = match change.cause {
             ChangeCause::InitialList => Cause::InitialList,
             ChangeCause::Watch | ChangeCause::Relist => Cause::Watch,
         };
-        dispatcher.announce(TargetKey::object(Arc::clone(&self.kind), change.key.clone()), change, cause, &self.heard);
+        dispatcher.announce(TargetKey::object(Arc::clone(&self.kind), change.key.clone()), change, cause, self);
     }
 
     fn on_recovered(&self) {

@@ -20,19 +20,17 @@ use crate::telemetry::events::CallFinished;
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
     while let Some(item) = dispatcher.queue.get().await {
-        // The revision is resolved when a key is dequeued, never before.
-        let Some(serving) = dispatcher.serving() else { continue };
-        if index >= serving.limits.concurrency {
+        if dispatcher.serving().is_some_and(|serving| index >= serving.limits.concurrency) {
             dispatcher.queue.add(item.key().clone());
             return;
         }
-        work(&dispatcher, &serving, &item).await;
+        work(&dispatcher, &item).await;
     }
 }
 
-async fn work(dispatcher: &Dispatcher, serving: &Serving, item: &Item<TargetKey>) {
+async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) {
     let key = item.key();
-    let Some((token, delivery)) = decide(dispatcher, serving, key, item.queued()) else { return };
+    let Some((serving, token, delivery)) = decide(dispatcher, key, item.queued()) else { return };
     let report = serving.revision.call(delivery.clone()).await;
     let next = finish(dispatcher, key, token, &report);
     dispatcher.calls.fetch_add(1, Ordering::Relaxed);
@@ -45,10 +43,13 @@ async fn work(dispatcher: &Dispatcher, serving: &Serving, item: &Item<TargetKey>
 }
 
 /// Asks the table; a call is noted in the ledger before it starts.
-fn decide(dispatcher: &Dispatcher, serving: &Serving, key: &TargetKey, queued: Duration) -> Option<(Token, Delivery)> {
+fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Option<(Arc<Serving>, Token, Delivery)> {
     let now = dispatcher.shared.clock.now();
     let start = {
         let mut state = dispatcher.state.lock();
+        // The revision is resolved when a key is dequeued, and under the lock of a swap: the
+        // call is decided by the rules and the marks of the revision that gets it.
+        let serving = dispatcher.serving()?;
         let subscribed = Arc::clone(&state.subscribed);
         // A change that the store has and the ledger has not heard of yet: it is about to
         // be announced, and that brings the key back. A key whose watch is refused sleeps.
@@ -59,7 +60,9 @@ fn decide(dispatcher: &Dispatcher, serving: &Serving, key: &TargetKey, queued: D
         let cause = state.causes.remove(key).unwrap_or(Cause::Watch);
         let start = subscribed.with_rules(key, |rules| state.ledger.start(key, object.as_ref(), rules, now, serving.number));
         match start {
-            Start::Call(call) => return delivery(&subscribed, key, call, cause, queued),
+            Start::Call(call) => {
+                return delivery(&subscribed, key, call, cause, queued).map(|(token, delivery)| (serving, token, delivery));
+            }
             other => other,
         }
     };
@@ -67,7 +70,10 @@ fn decide(dispatcher: &Dispatcher, serving: &Serving, key: &TargetKey, queued: D
         Start::Call(_) => {}
         Start::Nothing { next_due, .. } => arm(dispatcher, key, next_due, false),
         Start::Held { until } => arm(dispatcher, key, Some(until), false),
-        Start::Again => arm(dispatcher, key, None, true),
+        Start::Again => {
+            dispatcher.queue.forget(key);
+            arm(dispatcher, key, None, true);
+        }
     }
     None
 }
@@ -118,7 +124,11 @@ fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallR
         Finished::Cancelled => Duration::ZERO,
     };
     let now = dispatcher.shared.clock.now();
-    dispatcher.state.lock().ledger.finish(key, token, finished, now, &dispatcher.shared.policy, backoff)
+    let next = dispatcher.state.lock().ledger.finish(key, token, finished, now, &dispatcher.shared.policy, backoff);
+    if next.fenced {
+        dispatcher.queue.forget(key);
+    }
+    next
 }
 
 /// The ledger keeps due times; the queue only wakes the key up for them.

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use notify::{RecursiveMode, Watcher};
+use notify::event::AccessKind;
+use notify::{EventKind, RecursiveMode, Watcher};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
@@ -51,7 +52,14 @@ impl Directory {
     pub fn follow(self, stop: CancellationToken) -> anyhow::Result<watch::Receiver<Wishes>> {
         let changed = Arc::new(Notify::new());
         let tell = Arc::clone(&changed);
-        let mut watcher = notify::recommended_watcher(move |_event| tell.notify_one()).context("start the file watcher")?;
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Reading the folder is an event too, and no news.
+            let read = matches!(&event, Ok(event) if matches!(event.kind, EventKind::Access(AccessKind::Open(_) | AccessKind::Read)));
+            if !read {
+                tell.notify_one();
+            }
+        })
+        .context("start the file watcher")?;
         watcher
             .watch(&self.path, RecursiveMode::NonRecursive)
             .with_context(|| format!("watch the plugins directory {}", self.path.display()))?;
@@ -61,10 +69,13 @@ impl Directory {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    () = changed.notified() => quiet(&changed).await,
+                    () = changed.notified() => {}
                     () = tokio::time::sleep(POLL) => {}
                 }
-                match self.read() {
+                quiet(&changed).await;
+                let this = self.clone();
+                let read = tokio::task::spawn_blocking(move || this.read()).await;
+                match read.unwrap_or_else(|error| Err(error.into())) {
                     Ok(wishes) => {
                         sender.send_if_modified(|last| {
                             let changed = *last != wishes;
@@ -130,7 +141,13 @@ impl Directory {
                 return;
             }
         };
-        for document in read_documents(path, &text) {
+        let documents = read_documents(path, &text);
+        if documents.is_empty() {
+            // A file that is being written is empty for a moment: its plugins stay.
+            let refusal = Refusal::new(Reason::DocumentInvalid, format!("{}: no document in it", path.display()));
+            wishes.unreadable.insert(path.to_owned(), refusal);
+        }
+        for document in documents {
             match document {
                 Ok(document) => {
                     let ComponentRef::File(file) = &document.component;
@@ -271,8 +288,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("wrong.yaml"), document("wrong", "a.wasm") + "status: {}\n").unwrap();
         fs::write(folder.path().join("junk.yaml"), "{").unwrap();
+        // As a file is for a moment while it is written.
+        fs::write(folder.path().join("empty.yaml"), "").unwrap();
         let wishes = directory(folder.path(), false).read().unwrap();
-        assert_eq!(wishes.plugins.len() + wishes.unreadable.len(), 2, "{wishes:?}");
+        assert_eq!(wishes.plugins.len() + wishes.unreadable.len(), 3, "{wishes:?}");
+        assert!(wishes.unreadable.contains_key(&folder.path().join("empty.yaml")));
         assert!(wishes.plugins.get(&PluginName::new("default", "wrong").unwrap()).is_some_and(Result::is_err));
         assert!(wishes.unreadable.contains_key(&folder.path().join("junk.yaml")));
         assert!(directory(&folder.path().join("none"), false).read().is_err());

@@ -21,12 +21,15 @@ use wharf_core::plugin::PluginName;
 
 use super::desired::{Desired, Refusal, Wishes};
 use super::stage::Stage;
-use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared};
+use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared, Subscribed};
 use crate::telemetry::events::{PluginRefused, PluginRemoved, PluginServing};
 
 /// Staging that was refused is tried again after this time: a missing kind's rights or an
 /// unreachable server may have changed without the plugin's file changing.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// Watches that have not synced after this time are worth a word.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What has become of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,8 @@ pub struct Registry {
     stage: Stage,
     shared: Arc<Shared>,
     plugins: Mutex<BTreeMap<PluginName, Plugin>>,
+    /// Files in which not even a plugin's name could be read.
+    unreadable: Mutex<BTreeMap<PathBuf, Refusal>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
     leaving: Mutex<BTreeSet<PluginName>>,
     left: Notify,
@@ -110,6 +115,7 @@ impl Registry {
             stage,
             shared,
             plugins: Mutex::default(),
+            unreadable: Mutex::default(),
             leaving: Mutex::default(),
             left: Notify::new(),
             drains: TaskTracker::new(),
@@ -134,6 +140,19 @@ impl Registry {
     /// True once the first wishes were read; for readiness.
     pub fn loaded(&self) -> bool {
         self.loaded.load(Ordering::SeqCst)
+    }
+
+    /// Files in which not even a plugin's name could be read, and why.
+    pub fn unreadable(&self) -> BTreeMap<PathBuf, Refusal> {
+        self.unreadable.lock().clone()
+    }
+
+    /// How many plugins there are whose wish was neither met nor refused yet, and how many
+    /// have a serving revision. Cheap.
+    pub fn progress(&self) -> (usize, usize) {
+        let plugins = self.plugins.lock();
+        let starting = plugins.values().filter(|plugin| plugin.status.lock().state == PluginState::Starting).count();
+        (starting, plugins.values().filter(|plugin| plugin.dispatcher.serving().is_some()).count())
     }
 
     /// The state of every plugin, by name.
@@ -162,16 +181,19 @@ impl Registry {
 
     /// Drains all plugins at once. Returns how many calls had to be cancelled.
     pub async fn drain(&self, deadline: Duration) -> usize {
+        let end_of_all = Instant::now() + deadline;
         let plugins = std::mem::take(&mut *self.plugins.lock());
         let drained = futures::future::join_all(plugins.into_values().map(|plugin| end(plugin, deadline))).await;
         // Those that were leaving have deadlines of their own.
         self.drains.close();
-        self.drains.wait().await;
-        drained.into_iter().sum()
+        // Those that were leaving have deadlines of their own; the host's is this one.
+        let left = tokio::time::timeout_at(end_of_all, self.drains.wait()).await;
+        drained.into_iter().sum::<usize>() + usize::from(left.is_err())
     }
 
     fn apply(self: &Arc<Self>, wishes: Wishes) {
-        for (path, refusal) in &wishes.unreadable {
+        let known = std::mem::replace(&mut *self.unreadable.lock(), wishes.unreadable.clone());
+        for (path, refusal) in wishes.unreadable.iter().filter(|(path, refusal)| known.get(*path) != Some(*refusal)) {
             tracing::error!(
                 target: "wharf::plugin", file = %path.display(), reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
                 "plugin document refused"
@@ -295,11 +317,17 @@ impl Task {
             && digest == artifact.digest()
         {
             let digest = digest.clone();
+            // Only then it is news: another wish was refused in between.
+            if let Some(serving) = self.dispatcher.serving().filter(|_| self.set(PluginState::Serving)) {
+                let duration = started.elapsed();
+                PluginServing { plugin: &self.label, revision: &serving.tag, digest: &digest, duration, swapped: false }
+                    .emit(&self.registry.shared.metrics);
+            }
             self.served = Some((desired, digest));
-            self.set(PluginState::Serving);
             return Ok(());
         }
         let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
+        self.settle(&staged.subscribed).await;
         self.number += 1;
         let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
         staged.ports.serve_as(Arc::clone(&tag));
@@ -331,6 +359,18 @@ impl Task {
         Ok(())
     }
 
+    /// Waits until the state of every watch is known, and says so if that takes long.
+    async fn settle(&self, subscribed: &Subscribed) {
+        let settled = subscribed.settle();
+        tokio::pin!(settled);
+        if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
+            return;
+        }
+        let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
+        self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
+        settled.await;
+    }
+
     /// Says it once per reason: a refusal that is tried again in vain is no news.
     fn refuse(&self, refusal: Refusal) {
         if self.status.lock().state == PluginState::Refused(refusal.clone()) {
@@ -342,12 +382,15 @@ impl Task {
         self.set(PluginState::Refused(refusal));
     }
 
-    fn set(&self, state: PluginState) {
+    /// True if that is news.
+    fn set(&self, state: PluginState) -> bool {
         let mut status = self.status.lock();
-        if status.state != state {
+        let news = status.state != state;
+        if news {
             status.state = state;
             status.since = Instant::now();
         }
+        news
     }
 }
 

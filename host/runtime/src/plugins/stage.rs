@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use wharf_cache::Informers;
+use wharf_cache::{DiscoveryError, Informers};
 use wharf_core::Reason;
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
@@ -50,7 +50,7 @@ pub struct Staged {
     pub limits: Limits,
     /// Its own failure reasons.
     pub reasons: Vec<Arc<str>>,
-    /// Attached, settled, not yet announcing.
+    /// Attached, not yet announcing, and perhaps not settled.
     pub subscribed: Arc<Subscribed>,
 }
 
@@ -92,8 +92,8 @@ impl Stage {
         let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
         self.place(&mut subscriptions, document).await?;
         let revision = if limits == first { probe } else { self.prepare(artifact, document, limits, &ports)? };
-        let subscribed = Arc::new(Subscribed::attach(subscriptions, &self.informers, dispatcher));
-        subscribed.settle().await;
+        let named = |subscription: &Subscription| names(document, subscription);
+        let subscribed = Arc::new(Subscribed::attach(subscriptions, named, &self.informers, dispatcher));
         Ok(Staged { revision, ports, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
     }
 
@@ -102,15 +102,19 @@ impl Stage {
     async fn place(&self, subscriptions: &mut [Subscription], document: &PluginDocument) -> Result<(), Refusal> {
         for subscription in subscriptions {
             let kind = &*subscription.kind;
-            let Ok(resource) = self.informers.discovery().resolve(kind).await else { continue };
+            let resource = match self.informers.discovery().resolve(kind).await {
+                Ok(resource) => resource,
+                Err(DiscoveryError::NotFound { .. }) => continue,
+                // Not known now is not the same as not there: it is tried again.
+                Err(error) => return Err(Refusal::new(error.reason(), error.to_string())),
+            };
             if resource.namespaced {
                 continue;
             }
-            let entries = document.subscribe.iter().flatten();
-            if !entries.into_iter().any(|entry| entry.name == subscription.name && entry.kind.as_ref() == Some(kind)) {
+            if !names(document, subscription) {
                 let message = format!(
                     "subscription {}: {kind} is a kind outside of namespaces, so the document must name it: \
-                     subscribe: [{{name: {}, apiVersion: {}, kind: {}}}]",
+                     subscribe: [{{name: {}, apiVersion: {}, kind: {}, namespaces: [\"*\"]}}]",
                     subscription.name,
                     subscription.name,
                     kind.api_version(),
@@ -161,6 +165,12 @@ impl Stage {
         })?;
         Ok((subscriptions, limits, description.reasons))
     }
+}
+
+/// Does the document itself name the kind of a subscription?
+fn names(document: &PluginDocument, subscription: &Subscription) -> bool {
+    let mut entries = document.subscribe.iter().flatten();
+    entries.any(|entry| entry.name == subscription.name && entry.kind.as_ref() == Some(&*subscription.kind))
 }
 
 fn refused(error: LoadError) -> Refusal {

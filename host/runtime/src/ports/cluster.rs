@@ -22,6 +22,8 @@ const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 500;
 /// A page from the cache ends when it holds so many bytes.
 const PAGE_BYTES: usize = 4 << 20;
+/// Objects of the store that are looked at in one go.
+const STEP: usize = 128;
 /// Marks a continue token as one of the cache's.
 const CACHE_TOKEN: &str = "cache:";
 
@@ -41,6 +43,10 @@ impl Cluster {
         &self.api
     }
 
+    pub(super) fn manager(&self) -> &str {
+        &self.manager
+    }
+
     pub(super) async fn namespaced(&self, kind: &Gvk) -> Result<bool, ApiError> {
         Ok(self.api.resolve(kind).await?.namespaced)
     }
@@ -57,7 +63,7 @@ impl Cluster {
 
     pub(super) async fn list(&self, kind: &Gvk, options: ListOptions) -> Result<Page, ApiError> {
         if options.continue_token.starts_with(CACHE_TOKEN) || (!options.live && options.continue_token.is_empty()) {
-            if let Some(page) = self.cached_page(kind, &options) {
+            if let Some(page) = self.cached_page(kind, &options).await {
                 return Ok(page);
             }
             if !options.continue_token.is_empty() {
@@ -137,40 +143,46 @@ impl Cluster {
 
     /// `None`: the cache does not cover it; `Some(None)`: it does, and there is none.
     fn cached(&self, kind: &Gvk, namespace: Option<&str>, name: &str) -> Option<Option<Arc<Object>>> {
-        let subscribed = self.dispatcher.upgrade()?.subscribed();
-        let readable = subscribed.store(kind, namespace)?;
-        Some(readable.store.get(&ObjectKey::new(namespace.unwrap_or(""), name)))
+        let store = self.dispatcher.upgrade()?.subscribed().store(kind, namespace)?;
+        Some(store.get(&ObjectKey::new(namespace.unwrap_or(""), name)))
     }
 
-    fn cached_page(&self, kind: &Gvk, options: &ListOptions) -> Option<Page> {
+    /// A page from the store; `None` if the cache does not cover it. Goes through the store in
+    /// steps and lets others run in between: a store may be large, and a selector rare.
+    async fn cached_page(&self, kind: &Gvk, options: &ListOptions) -> Option<Page> {
         let fields = Selector::parse(&options.field_selector).ok()?;
         if fields.keys().any(|field| !matches!(field, "metadata.name" | "metadata.namespace")) {
             return None;
         }
-        let subscribed = self.dispatcher.upgrade()?.subscribed();
-        let readable = subscribed.store(kind, options.namespace.as_deref())?;
-        let mut objects = readable.store.list(options.namespace.as_deref());
-        objects.retain(|object| object.matches_labels(&options.label_selector) && object.matches_fields(&fields));
-        objects.sort_by(|a, b| a.key().cmp(b.key()));
-        let after = options.continue_token.strip_prefix(CACHE_TOKEN).map(|token| match token.split_once('/') {
+        let namespace = options.namespace.as_deref();
+        let store = self.dispatcher.upgrade()?.subscribed().store(kind, namespace)?;
+        let mut after = options.continue_token.strip_prefix(CACHE_TOKEN).map(|token| match token.split_once('/') {
             Some((namespace, name)) => ObjectKey::new(namespace, name),
             None => ObjectKey::new("", token),
         });
-        let mut rest = objects.into_iter().filter(|object| after.as_ref().is_none_or(|after| object.key() > after)).peekable();
-        let mut page = Page::default();
-        let mut bytes = 0;
-        let limit = limit(options) as usize;
-        while page.items.len() < limit && bytes < PAGE_BYTES {
-            let Some(object) = rest.next() else { break };
-            bytes += object.json().len();
-            if rest.peek().is_some() {
-                page.continue_token = format!("{CACHE_TOKEN}{}", object.key());
-            } else {
-                page.continue_token.clear();
+        let (limit, mut bytes, mut page) = (limit(options) as usize, 0, Page::default());
+        loop {
+            let step = store.after(namespace, after.as_ref(), STEP);
+            let last = step.len() < STEP;
+            for object in step {
+                after = Some(object.key().clone());
+                if !object.matches_labels(&options.label_selector) || !object.matches_fields(&fields) {
+                    continue;
+                }
+                bytes += object.json().len();
+                let token = format!("{CACHE_TOKEN}{}", object.key());
+                page.items.push(Document::Cached(object));
+                if page.items.len() >= limit || bytes >= PAGE_BYTES {
+                    // There may be nothing behind it: then the next page is empty.
+                    page.continue_token = token;
+                    return Some(page);
+                }
             }
-            page.items.push(Document::Cached(object));
+            if last {
+                return Some(page);
+            }
+            tokio::task::yield_now().await;
         }
-        Some(page)
     }
 
     async fn live_page(&self, kind: &Gvk, options: &ListOptions) -> Result<Page, ApiError> {

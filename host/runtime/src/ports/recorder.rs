@@ -5,11 +5,13 @@
 //! are written in the plugin's name by one task; one that cannot be written is logged and
 //! counted, and never fails a call.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +24,8 @@ use crate::telemetry::metrics::Metrics;
 
 /// Events that wait to be written; more are dropped and counted.
 const WAITING: usize = 1000;
+/// ... of one plugin, so that nobody's flood drops the Events of others.
+const WAITING_OF_PLUGIN: usize = 100;
 /// Series that are remembered; the oldest is forgotten.
 const SERIES: usize = 4096;
 /// A repeat after this time is a new Event.
@@ -39,6 +43,8 @@ pub struct Record {
     pub plugin: Arc<str>,
     /// In whose name it is written.
     pub api: Api,
+    /// Field manager of the write.
+    pub manager: String,
     /// Kind of the object that it is about.
     pub kind: Gvk,
     /// Its namespace; `None` for cluster-scoped kinds.
@@ -59,25 +65,41 @@ pub struct Record {
 #[derive(Clone)]
 pub struct Recorder {
     sender: mpsc::Sender<Record>,
+    waiting: Waiting,
     metrics: Arc<Metrics>,
 }
+
+/// How many Events of each plugin wait; a plugin without any is not in it.
+type Waiting = Arc<Mutex<HashMap<Arc<str>, usize>>>;
 
 impl Recorder {
     /// Starts the task that writes; it ends when stopped, after what was taken is written.
     pub fn start(metrics: Arc<Metrics>, instance: String, stop: CancellationToken) -> (Self, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let writer =
-            Writer { series: HashMap::new(), order: VecDeque::new(), buckets: HashMap::new(), instance, metrics: Arc::clone(&metrics) };
+        let waiting = Waiting::default();
+        let writer = Writer {
+            series: HashMap::new(),
+            order: VecDeque::new(),
+            buckets: HashMap::new(),
+            instance,
+            waiting: Arc::clone(&waiting),
+            metrics: Arc::clone(&metrics),
+        };
         let task = tokio::spawn(writer.run(receiver, stop));
-        (Self { sender, metrics }, task)
+        (Self { sender, waiting, metrics }, task)
     }
 
     /// Takes one Event; drops and counts it when too many wait.
     pub fn record(&self, record: Record) {
-        if let Err(error) = self.sender.try_send(record) {
-            let (mpsc::error::TrySendError::Full(record) | mpsc::error::TrySendError::Closed(record)) = error;
-            self.metrics.event(&record.plugin, "dropped");
+        let plugin = Arc::clone(&record.plugin);
+        let mut waiting = self.waiting.lock();
+        let count = waiting.entry(Arc::clone(&plugin)).or_default();
+        if *count < WAITING_OF_PLUGIN && self.sender.try_send(record).is_ok() {
+            *count += 1;
+            return;
         }
+        drop(waiting);
+        self.metrics.event(&plugin, "dropped");
     }
 }
 
@@ -115,6 +137,7 @@ struct Writer {
     order: VecDeque<Same>,
     buckets: HashMap<(Arc<str>, About), Bucket>,
     instance: String,
+    waiting: Waiting,
     metrics: Arc<Metrics>,
 }
 
@@ -129,6 +152,12 @@ impl Writer {
                 }
             };
             let Some(record) = record else { return };
+            if let Entry::Occupied(mut count) = self.waiting.lock().entry(Arc::clone(&record.plugin)) {
+                *count.get_mut() = count.get().saturating_sub(1);
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
             let result = self.write(&record).await;
             match result {
                 Ok(written) => self.metrics.event(&record.plugin, written),
@@ -158,7 +187,7 @@ impl Writer {
             let call = Call {
                 method: Method::PATCH,
                 path: Api::path(&events(), Some(namespace(record)), Some(&series.event), None)?,
-                query: Vec::new(),
+                query: vec![("fieldManager", record.manager.clone())],
                 body: Some(("application/merge-patch+json", patch.to_string().into_bytes())),
             };
             match record.api.send(call).await {
@@ -172,7 +201,7 @@ impl Writer {
         let call = Call {
             method: Method::POST,
             path: Api::path(&events(), Some(namespace(record)), None, None)?,
-            query: Vec::new(),
+            query: vec![("fieldManager", record.manager.clone())],
             body: Some(("application/json", self.event(record, &event, &same.note).into_bytes())),
         };
         record.api.send(call).await?;
@@ -210,7 +239,8 @@ impl Writer {
             self.buckets.retain(|_, b| refilled(b, now) < BURST);
         }
         if self.buckets.len() >= SERIES {
-            self.buckets.clear();
+            // Many objects at once: the plugin that adds one starts anew.
+            self.buckets.retain(|(other, _), _| other != plugin);
         }
         let bucket = self.buckets.entry((Arc::clone(plugin), about.clone())).or_insert(Bucket { tokens: BURST, last: now });
         bucket.tokens = refilled(bucket, now);

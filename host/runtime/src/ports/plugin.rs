@@ -1,0 +1,145 @@
+//! One [`PluginPorts`] per revision: log, cluster and Events of a plugin in its own name.
+//! Grants were checked by the engine before a method here is called.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use async_trait::async_trait;
+use wharf_core::plugin::PluginDocument;
+use wharf_core::{Gvk, Reason, Verb};
+use wharf_engine::{ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, WriteOptions, Written};
+
+use super::api::{Api, Identity};
+use super::cluster::Cluster;
+use super::recorder::{Record, Recorder};
+use crate::dispatch::Dispatcher;
+use crate::telemetry::events::{GrantDenied, GuestLog};
+use crate::telemetry::metrics::Metrics;
+
+/// The longest field manager that the API server accepts.
+const MAX_FIELD_MANAGER: usize = 128;
+
+/// Makes the host side of plugins.
+pub struct PortsFactory {
+    /// The API server in the host's own name.
+    pub api: Api,
+    /// Where Events go.
+    pub recorder: Recorder,
+    /// Where host calls and log lines are counted.
+    pub metrics: Arc<Metrics>,
+}
+
+impl PortsFactory {
+    /// The host side of one revision of a plugin. Cached reads go to what the dispatcher is
+    /// subscribed to at that moment.
+    pub fn make(&self, document: &PluginDocument, dispatcher: Weak<Dispatcher>) -> Arc<PluginPorts> {
+        let name = &document.name;
+        let identity = Identity::of(&name.namespace, document.service_account.as_deref());
+        let mut manager = format!("wharf/{name}");
+        manager.truncate(manager.floor_char_boundary(MAX_FIELD_MANAGER));
+        Arc::new(PluginPorts {
+            label: name.to_string().into(),
+            revision: OnceLock::new(),
+            cluster: Cluster::new(self.api.with_identity(identity), manager, dispatcher),
+            recorder: self.recorder.clone(),
+            metrics: Arc::clone(&self.metrics),
+        })
+    }
+}
+
+/// The host side of one revision of a plugin.
+pub struct PluginPorts {
+    label: Arc<str>,
+    revision: OnceLock<Arc<str>>,
+    cluster: Cluster,
+    recorder: Recorder,
+    metrics: Arc<Metrics>,
+}
+
+impl PluginPorts {
+    /// The revision goes into service under this name. Says it once.
+    pub fn serve_as(&self, revision: Arc<str>) {
+        // Set by the one task that serves this revision, once.
+        let _first = self.revision.set(revision);
+    }
+
+    /// Counts a host call by how it ended.
+    fn count<T>(&self, capability: &'static str, result: Result<T, ApiError>) -> Result<T, ApiError> {
+        let label = match &result {
+            Ok(_) => "ok",
+            Err(ApiError::NotFound) => "not-found",
+            Err(ApiError::Forbidden(_) | ApiError::NotGranted(_)) => "forbidden",
+            Err(ApiError::Conflict(_) | ApiError::AlreadyExists) => "conflict",
+            Err(ApiError::Throttled(_) | ApiError::Unavailable(_)) => "unavailable",
+            Err(ApiError::Invalid(_) | ApiError::TooLarge) => "invalid",
+        };
+        self.metrics.host_call(&self.label, capability, label);
+        result
+    }
+}
+
+#[async_trait]
+impl Ports for PluginPorts {
+    fn log_enabled(&self, level: Level) -> bool {
+        GuestLog::enabled(level)
+    }
+
+    fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
+        GuestLog { plugin: &self.label, revision: self.revision.get().map_or("", |tag| tag), call, level, message, fields }
+            .emit(&self.metrics);
+    }
+
+    fn denied(&self, verb: Verb, what: &str) {
+        let capability = match verb {
+            Verb::Get => "cluster.get",
+            Verb::List => "cluster.list",
+            Verb::Create => "cluster.create",
+            Verb::Apply => "cluster.apply",
+            Verb::Patch => "cluster.merge-patch",
+            Verb::Delete => "cluster.delete",
+        };
+        GrantDenied { plugin: &self.label, capability, what, hint: Reason::GrantMissing.hint() }.emit(&self.metrics);
+    }
+
+    async fn place(&self, kind: &Gvk) -> Result<bool, ApiError> {
+        self.cluster.namespaced(kind).await
+    }
+
+    async fn get(&self, kind: &Gvk, namespace: Option<&str>, name: &str, live: bool) -> Result<Document, ApiError> {
+        self.count("cluster.get", self.cluster.get(kind, namespace, name, live).await)
+    }
+
+    async fn list(&self, kind: &Gvk, options: ListOptions) -> Result<Page, ApiError> {
+        self.count("cluster.list", self.cluster.list(kind, options).await)
+    }
+
+    async fn create(&self, target: &ObjectRef, object: String, options: WriteOptions) -> Result<Written, ApiError> {
+        self.count("cluster.create", self.cluster.create(target, object, options).await)
+    }
+
+    async fn apply(&self, target: &ObjectRef, object: String, options: WriteOptions) -> Result<Written, ApiError> {
+        self.count("cluster.apply", self.cluster.apply(target, object, options).await)
+    }
+
+    async fn merge_patch(&self, target: &ObjectRef, patch: String, options: WriteOptions) -> Result<Written, ApiError> {
+        self.count("cluster.merge-patch", self.cluster.merge_patch(target, patch, options).await)
+    }
+
+    async fn delete(&self, target: &ObjectRef, options: DeleteOptions) -> Result<(), ApiError> {
+        self.count("cluster.delete", self.cluster.delete(target, options).await)
+    }
+
+    fn record_event(&self, about: &ObjectRef, warning: bool, reason: &str, message: &str) {
+        self.recorder.record(Record {
+            plugin: Arc::clone(&self.label),
+            api: self.cluster.api().clone(),
+            manager: self.cluster.manager().to_owned(),
+            kind: about.kind.clone(),
+            namespace: about.namespace.clone(),
+            name: about.name.clone(),
+            uid: about.uid.clone(),
+            warning,
+            reason: reason.to_owned(),
+            note: message.to_owned(),
+        });
+    }
+}
