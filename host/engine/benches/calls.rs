@@ -12,6 +12,7 @@ use wharf_engine::{Engine, EngineConfig, NoPorts, RevisionSpec};
 
 const ROUNDS: usize = 5;
 const CALLS: u32 = 20_000;
+const CALLERS: u32 = 4;
 
 /// It has the label that label-guard asks for: the call looks and finds nothing to do.
 const OBJECT: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings","namespace":"team-a","uid":"u-1","resourceVersion":"7","labels":{"owner":"me"}},"data":{"a":"1"}}"#;
@@ -62,9 +63,17 @@ async fn measure(wasm: Arc<[u8]>) -> Vec<f64> {
     let mut rates = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        for _ in 0..CALLS {
-            revision.call(delivery.clone()).await.result.unwrap().unwrap();
+        // As many callers as a plugin has workers: the guest thread never waits for work.
+        let mut callers = tokio::task::JoinSet::new();
+        for _ in 0..CALLERS {
+            let (revision, delivery) = (Arc::clone(&revision), delivery.clone());
+            callers.spawn(async move {
+                for _ in 0..CALLS / CALLERS {
+                    revision.call(delivery.clone()).await.result.unwrap().unwrap();
+                }
+            });
         }
+        callers.join_all().await;
         rates.push(f64::from(CALLS) / start.elapsed().as_secs_f64());
     }
     rates
