@@ -115,13 +115,24 @@ impl fmt::Display for Denied {
 }
 
 impl Grants {
+    /// The word for a kind, group or version that stands for all of them. No document can
+    /// say it: it is not a name of Kubernetes.
+    const ANY: &str = "*";
+
+    /// Everything, everywhere: for a call without a cluster behind it, where what is
+    /// granted protects nothing. Never for a plugin of a host.
+    pub fn everything() -> Self {
+        let kind = Gvk::new(Self::ANY, Self::ANY, Self::ANY);
+        Self { cluster: vec![ClusterGrant { kind, verbs: Verb::ALL.to_vec(), namespaces: Namespaces::All }] }
+    }
+
     /// Is a use covered by at least one grant?
     ///
     /// # Errors
     /// Says what is missing and how to grant it.
     pub fn check(&self, verb: Verb, kind: &Gvk, place: Place<'_>) -> Result<(), Denied> {
         let covered = self.cluster.iter().any(|grant| {
-            grant.kind == *kind
+            (grant.kind == *kind || &*grant.kind.kind == Self::ANY)
                 && grant.verbs.contains(&verb)
                 && match place {
                     Place::Namespace(namespace) => grant.namespaces.contains(namespace),
@@ -144,6 +155,27 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn everything_is_everything_and_no_document_can_say_it() {
+        let everything = Grants::everything();
+        for (verb, kind, place) in [
+            (Verb::Delete, Gvk::new("", "v1", "Secret"), Place::AllNamespaces),
+            (Verb::Apply, Gvk::new("example.com", "v1", "Thing"), Place::Namespace("a")),
+            (Verb::Create, Gvk::new("", "v1", "Namespace"), Place::Cluster),
+        ] {
+            assert!(everything.check(verb, &kind, place).is_ok(), "{verb:?} {kind} {place:?}");
+        }
+        let document = serde_json::json!({
+            "apiVersion": "wharf.dev/v1alpha1", "kind": "Plugin", "metadata": {"name": "a"},
+            "spec": {
+                "component": {"file": "a.wasm"},
+                "grants": [{"cluster": {"apiVersion": "*", "kind": "*", "verbs": ["get"], "namespaces": ["*"]}}],
+            },
+        });
+        let wrong: Vec<_> = crate::plugin::read_document(&document).unwrap_err().into_iter().map(|p| p.pointer).collect();
+        assert_eq!(wrong, ["/spec/grants/0/cluster/apiVersion", "/spec/grants/0/cluster/kind"]);
+    }
 
     #[test]
     fn covered_and_not() {

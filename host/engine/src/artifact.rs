@@ -20,6 +20,9 @@ use crate::cwasm::CompiledStore;
 use crate::failure::{EngineError, LoadError};
 use crate::inspect::{Inspection, digest, inspect_component};
 
+/// From this size on an instance is dear to make.
+const DEAR_BYTES: u64 = 1 << 20;
+
 /// A compiled component. Dropping the last user unmaps its code.
 pub struct Artifact {
     pub(crate) component: Component,
@@ -68,6 +71,12 @@ impl Artifact {
     /// What compiling took, or mapping where the code was found in the cache.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
+    }
+
+    /// Is an instance dear to make? Told by size: from 1 MiB on a component brings the runtime of
+    /// a language with it, which an instance has to set up and to page in.
+    pub fn dear(&self) -> bool {
+        self.inspection.size >= DEAR_BYTES
     }
 
     /// How many shares of the pool an instance takes: components of scripting languages have

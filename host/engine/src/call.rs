@@ -1,24 +1,25 @@
-//! One call of a guest, from a fresh wasm store to its end. Owns the order of the steps and
-//! the budgets around them; runs on a guest thread. The wasm store never outlives the call.
+//! One call of a guest. Owns the order of the steps and the budgets around them; runs on a
+//! guest thread. After a trap, a timeout or an error of the host the instance is never used
+//! again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
+use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use wasmtime::{Store, UpdateDeadline};
 use wharf_core::plugin::Limits;
 use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
 use crate::bindings::{Controller, ControllerIndices};
 use crate::convert;
 use crate::failure::{Phase, Stop, strike, text_of};
-use crate::host::log::LogSink;
+use crate::engine::Slot;
 use crate::host::{Ctx, Plugin};
+use crate::instance::Instance;
 use crate::limits::{
-    Budget, CpuMeter, HOST_CALL_BYTES, INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_HANDLES,
-    MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL, clean,
+    INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL, clean,
 };
 use crate::ports::{CallInfo, Task};
 
@@ -30,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) indices: ControllerIndices,
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) limits: Limits,
+    /// See [`EngineConfig`](crate::EngineConfig).
+    pub(crate) calls_per_instance: u32,
 }
 
 /// Which exported function is called.
@@ -55,32 +58,62 @@ pub(crate) struct Usage {
     pub(crate) host_calls: u32,
     pub(crate) log_lines: u32,
     pub(crate) log_dropped: u32,
+    pub(crate) reused: bool,
 }
 
-/// Makes an instance, calls one function and throws the instance away.
-pub(crate) async fn run(prepared: Arc<Prepared>, job: Job, control: Handle) -> (Result<Answer, Strike>, Usage) {
+/// Where a call gets its instance from.
+pub(crate) enum Source {
+    /// One that has answered a call before.
+    Idle(Box<Instance>),
+    /// A new one in this slot.
+    New(Slot),
+}
+
+/// How a call ended.
+pub(crate) struct Ended {
+    pub(crate) result: Result<Answer, Strike>,
+    pub(crate) usage: Usage,
+    /// The instance, if it may serve another call.
+    pub(crate) instance: Option<Box<Instance>>,
+}
+
+/// Calls one function, in a new instance or in one that has answered before.
+pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, job: Job, control: Handle) -> Ended {
     let started = Instant::now();
-    let meter = Arc::new(CpuMeter::default());
-    let log = Arc::new(LogSink::new(Arc::clone(&prepared.plugin.ports), job.info()));
+    let info = job.info();
     let (step, delivery) = Step::of(job, &prepared);
-    let budget = Budget::new(Arc::clone(&meter));
-    let limiter = Limiter::new(prepared.limits.memory);
-    let ctx = Ctx::new(Arc::clone(&prepared.plugin), limiter, budget, Arc::clone(&log), delivery, control);
-    let mut store = new_store(&prepared.wasmtime, ctx);
-    let result = meter.measure(steps(&prepared, &mut store, step)).await;
-    let ctx = store.data_mut();
-    ctx.flush_streams();
-    let (log_lines, log_dropped) = log.counts();
+    let (mut instance, reused) = match source {
+        Source::Idle(instance) => (instance, true),
+        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, info.clone(), control.clone())), false),
+    };
+    instance.store.data_mut().begin(info, delivery, control);
+    let meter = Arc::clone(&instance.meter);
+    let before = meter.used();
+    let result = meter.measure(steps(&prepared, &mut instance, step)).await;
+    let ctx = instance.store.data_mut();
+    ctx.end();
+    let (log_lines, log_dropped) = ctx.log.counts();
     let usage = Usage {
         wall: started.elapsed(),
-        cpu: meter.used(),
+        cpu: meter.used().saturating_sub(before),
         peak_memory: ctx.limiter.peak(),
         host_calls: ctx.host_calls,
         log_lines,
         log_dropped,
+        reused,
     };
-    let result = result.map_err(|fault| waited(fault.strike(&ctx.limiter), ctx.in_port));
-    (result, usage)
+    let in_port = ctx.in_port;
+    match result {
+        Ok(answer) => {
+            instance.calls = instance.calls.saturating_add(1);
+            let fit = instance.fit(&prepared);
+            Ended { result: Ok(answer), usage, instance: fit.then_some(instance) }
+        }
+        Err(fault) => {
+            let strike = instance.with_last_words(fault.strike(&instance.store.data().limiter));
+            Ended { result: Err(waited(strike, in_port)), usage, instance: None }
+        }
+    }
 }
 
 /// Time that ran out while the guest waited for the API server is nobody's strike.
@@ -156,25 +189,19 @@ impl Fault {
     }
 }
 
-fn new_store(engine: &wasmtime::Engine, ctx: Ctx) -> Store<Ctx> {
-    let mut store = Store::new(engine, ctx);
-    store.limiter(|ctx| &mut ctx.limiter);
-    store.set_hostcall_fuel(HOST_CALL_BYTES);
-    store.set_max_component_handles(MAX_HANDLES);
-    store.epoch_deadline_callback(|ctx| {
-        ctx.data().budget.check()?;
-        // Without a turn for others in between, the runtime would poll the guest again at once.
-        Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
-    });
-    store
-}
-
-async fn steps(prepared: &Prepared, store: &mut Store<Ctx>, step: Step) -> Result<Answer, Fault> {
-    let deadline = arm(store, INSTANTIATE_WALL, INSTANTIATE_CPU);
-    let instance = in_time(deadline, prepared.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
-    let guest = prepared.indices.load(&mut *store, &instance).map_err(Fault::World)?;
+async fn steps(prepared: &Prepared, instance: &mut Instance, step: Step) -> Result<Answer, Fault> {
+    let Instance { store, guest, initial, .. } = instance;
+    let guest = match guest {
+        Some(guest) => guest,
+        None => {
+            let deadline = arm(store, INSTANTIATE_WALL, INSTANTIATE_CPU);
+            let made = in_time(deadline, prepared.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
+            *initial = store.data().limiter.bytes();
+            guest.insert(prepared.indices.load(&mut *store, &made).map_err(Fault::World)?)
+        }
+    };
     let deadline = arm(store, step.wall, step.cpu);
-    in_time(deadline, invoke(&guest, store, step.call)).await.map_err(Fault::Run)?.map_err(Fault::Answer)
+    in_time(deadline, invoke(guest, store, step.call)).await.map_err(Fault::Run)?.map_err(Fault::Answer)
 }
 
 /// Starts a budget. Right before each part of a call, never earlier: what the host does in

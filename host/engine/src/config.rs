@@ -4,9 +4,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use wasmtime::{
-    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ProfilingStrategy, Strategy, WasmBacktraceDetails,
+    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ProfilingStrategy, RegallocAlgorithm, Strategy,
+    WasmBacktraceDetails,
 };
 
 use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS};
@@ -26,13 +28,40 @@ pub struct EngineConfig {
     pub cache_dir: Option<PathBuf>,
     /// The largest component that is accepted, in bytes.
     pub max_component_bytes: u64,
+    /// Calls that one instance serves before it is thrown away, at least 1.
+    pub calls_per_instance: u32,
+    /// How long an instance that is dear to make waits for its plugin's next call, see
+    /// [`Artifact::dear`](crate::Artifact::dear).
+    pub keep_idle: Duration,
+    /// How components are compiled.
+    pub compile: Compile,
+}
+
+/// What matters more: fast machine code, or having it soon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compile {
+    /// Fast code, made on one core: the others stay with the guests. For serving.
+    #[default]
+    Thorough,
+    /// Code that is used once, made in two thirds of the time and on all cores. For asking a
+    /// component what it is.
+    Quick,
 }
 
 impl Default for EngineConfig {
-    /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB.
+    /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB,
+    /// 1000 calls, 60 seconds.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { instances: 256, threads: cores.saturating_sub(1).max(1), cache_dir: None, max_component_bytes: 64 << 20 }
+        Self {
+            instances: 256,
+            threads: cores.saturating_sub(1).max(1),
+            cache_dir: None,
+            max_component_bytes: 64 << 20,
+            calls_per_instance: 1000,
+            keep_idle: Duration::from_secs(60),
+            compile: Compile::Thorough,
+        }
     }
 }
 
@@ -48,6 +77,10 @@ impl EngineConfig {
 pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
     let mut settings = Config::new();
     code_settings(&mut settings);
+    if config.compile == Compile::Quick {
+        settings.cranelift_opt_level(OptLevel::None).cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+        settings.parallel_compilation(true);
+    }
     settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
     settings
 }
@@ -68,7 +101,7 @@ fn code_settings(c: &mut Config) {
     c.memory_init_cow(true).memory_guaranteed_dense_image_size(32 << 20);
     c.signals_based_traps(true).max_wasm_stack(512 * KIB).async_stack_size(MIB);
     c.native_unwind_info(false).profiler(ProfilingStrategy::None);
-    c.wasm_backtrace_max_frames(NonZeroUsize::new(MAX_FRAMES)).wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    c.wasm_backtrace_max_frames(NonZeroUsize::new(MAX_FRAMES)).wasm_backtrace_details(WasmBacktraceDetails::Enable);
 }
 
 /// Slots for `live` instances. Core instances are only a counter, and one component of a

@@ -3,11 +3,13 @@
 //! slot in the order in which they came.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::MissedTickBehavior;
 use wasmtime::component::Linker;
 use wharf_core::{Reason, Strike};
 
@@ -16,6 +18,8 @@ use crate::config::{EngineConfig, wasmtime_config};
 use crate::epoch;
 use crate::failure::{EngineError, LoadError};
 use crate::host::{self, Ctx};
+use crate::idle::{Bench, IdleInstances};
+use crate::instance::Instance;
 use crate::revision::{Revision, RevisionSpec};
 
 /// Runs guests. Cheap to clone; the last clone ends the guest threads without waiting for
@@ -29,7 +33,9 @@ struct Inner {
     artifacts: Arc<Artifacts>,
     slots: Arc<Semaphore>,
     instances: u32,
+    calls_per_instance: u32,
     counts: Arc<Counts>,
+    idle: Arc<IdleInstances>,
     guests: Handle,
     /// Taken when the engine is dropped.
     runtime: Option<Runtime>,
@@ -39,19 +45,31 @@ struct Inner {
 struct Counts {
     live: AtomicU32,
     waiting: AtomicU32,
+    made: AtomicU64,
 }
 
 /// What an engine is busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineStats {
-    /// Instances alive now.
+    /// Instances alive now, those that idle among them.
     pub live_instances: u32,
+    /// Instances that wait for their plugin's next call.
+    pub idle_instances: u32,
+    /// Instances that were ever made.
+    pub made_instances: u64,
     /// Instances that may be alive at the same time.
     pub max_instances: u32,
     /// Calls that wait for an instance to end.
     pub waiting_calls: u32,
     /// Compiled components in use.
     pub artifacts: usize,
+}
+
+impl EngineStats {
+    /// Instances that run a call.
+    pub const fn busy(&self) -> u32 {
+        self.live_instances.saturating_sub(self.idle_instances)
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -89,13 +107,17 @@ impl Engine {
             .build()
             .map_err(EngineError::Thread)?;
         epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?;
+        let idle = Arc::new(IdleInstances::default());
+        runtime.spawn(sweep(Arc::downgrade(&idle), config.keep_idle));
         Ok(Self(Arc::new(Inner {
             wasmtime,
             linker,
             artifacts,
             slots: Arc::new(Semaphore::new(config.live() as usize)),
             instances: config.live(),
+            calls_per_instance: config.calls_per_instance.max(1),
             counts: Arc::default(),
+            idle,
             guests: runtime.handle().clone(),
             runtime: Some(runtime),
         })))
@@ -124,6 +146,8 @@ impl Engine {
     pub fn stats(&self) -> EngineStats {
         EngineStats {
             live_instances: self.0.counts.live.load(Ordering::Relaxed),
+            idle_instances: self.0.idle.count(),
+            made_instances: self.0.counts.made.load(Ordering::Relaxed),
             max_instances: self.0.instances,
             waiting_calls: self.0.counts.waiting.load(Ordering::Relaxed),
             artifacts: self.0.artifacts.count(),
@@ -138,15 +162,60 @@ impl Engine {
         &self.0.guests
     }
 
-    /// Waits until an instance may be made: with a full pool making one would fail.
+    pub(crate) fn calls_per_instance(&self) -> u32 {
+        self.0.calls_per_instance
+    }
+
+    /// What a call needs to keep its instance. Holds no engine, so that a call in flight does
+    /// not keep the guest threads alive.
+    pub(crate) fn idle(&self) -> Keeper {
+        Keeper { counts: Arc::clone(&self.0.counts), idle: Arc::clone(&self.0.idle) }
+    }
+
+    /// Waits until an instance may be made: with a full pool making one would fail. Whoever
+    /// waits has the slots of instances that idle.
     pub(crate) async fn slot(&self, permits: u32) -> Result<Slot, Strike> {
         let waiting = Counted::new(&self.0.counts, |counts| &counts.waiting);
-        let permits = Arc::clone(&self.0.slots).acquire_many_owned(permits.min(self.0.instances)).await;
+        let permits = permits.min(self.0.instances);
+        // After the count: an instance that is kept from now on is given up by who keeps it.
+        while self.0.slots.available_permits() < permits as usize && self.0.idle.evict() {}
+        let permits = Arc::clone(&self.0.slots).acquire_many_owned(permits).await;
         drop(waiting);
         match permits {
-            Ok(permits) => Ok(Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _permits: permits }),
+            Ok(permits) => {
+                self.0.counts.made.fetch_add(1, Ordering::Relaxed);
+                Ok(Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _permits: permits })
+            }
             Err(_) => Err(Strike { reason: Reason::Cancelled, message: "the host is stopping".to_owned() }),
         }
+    }
+}
+
+/// Keeps instances after their calls.
+pub(crate) struct Keeper {
+    counts: Arc<Counts>,
+    idle: Arc<IdleInstances>,
+}
+
+impl Keeper {
+    /// Keeps an instance for the next call of its revision, unless somebody waits for a slot.
+    pub(crate) fn keep(&self, bench: &Arc<Bench>, instance: Instance) {
+        bench.put(instance, &self.idle);
+        // In this order: see `slot`.
+        if self.counts.waiting.load(Ordering::SeqCst) > 0 {
+            self.idle.evict();
+        }
+    }
+}
+
+/// Throws away what has idled too long, for as long as the engine lives.
+async fn sweep(idle: Weak<IdleInstances>, keep: Duration) {
+    let mut turns = tokio::time::interval((keep / 4).max(Duration::from_millis(10)));
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        turns.tick().await;
+        let Some(idle) = idle.upgrade() else { return };
+        idle.sweep(keep);
     }
 }
 
@@ -164,13 +233,13 @@ struct Counted {
 
 impl Counted {
     fn new(counts: &Arc<Counts>, which: fn(&Counts) -> &AtomicU32) -> Self {
-        which(counts).fetch_add(1, Ordering::Relaxed);
+        which(counts).fetch_add(1, Ordering::SeqCst);
         Self { counts: Arc::clone(counts), which }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        (self.which)(&self.counts).fetch_sub(1, Ordering::Relaxed);
+        (self.which)(&self.counts).fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -142,8 +142,19 @@ pub(crate) fn text_of(error: &wasmtime::Error) -> String {
     clean(&text, MAX_TEXT_BYTES)
 }
 
-/// The names of the functions, demangled. Their text form is `0: 0xOFFSET - module!name`.
+/// The functions, demangled, with file and line where the component has debug information.
+/// Their text form is `0: 0xOFFSET - module!name`, then maybe a line `at FILE:LINE:COLUMN`;
+/// what was inlined into a function has lines of its own under the same number.
 fn frames(trace: &WasmBacktrace) -> Vec<String> {
-    let text = trace.to_string();
-    text.lines().skip(1).filter_map(|line| line.split_once(" - ")).map(|(_, name)| name.trim().to_owned()).collect()
+    let mut frames: Vec<String> = Vec::new();
+    for line in trace.to_string().lines().skip(1) {
+        if let Some(place) = line.trim_start().strip_prefix("at ") {
+            if let Some(frame) = frames.last_mut() {
+                frame.push_str(&format!(" ({place})"));
+            }
+        } else if let Some((_, name)) = line.split_once(" - ") {
+            frames.push(name.trim().to_owned());
+        }
+    }
+    frames
 }

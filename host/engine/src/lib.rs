@@ -2,8 +2,9 @@
 //!
 //! An [`Engine`] turns bytes into an [`Artifact`] (checked, compiled, cached), an artifact and
 //! a plugin's document into a [`Revision`], and a revision and a delivery into a
-//! [`CallReport`]. Each call has a fresh instance, a limit on memory, wall time and processor
-//! time, and runs on threads of its own. However a guest fails, the answer is a
+//! [`CallReport`]. Each call has an instance to itself, fresh or kept from the plugin's last
+//! call, a limit on memory, wall time and processor time, and runs on threads that guests have
+//! to themselves. However a guest fails, the answer is a
 //! [`wharf_core::Reason`]; nothing a guest does ends the host.
 //!
 //! What a guest may do to the outside goes through [`Ports`], after its grants were checked
@@ -19,8 +20,10 @@ mod engine;
 mod epoch;
 mod failure;
 mod host;
+mod idle;
 mod imports;
 mod inspect;
+mod instance;
 mod limits;
 mod no_ports;
 mod ports;
@@ -28,7 +31,7 @@ mod revision;
 mod task;
 
 pub use artifact::Artifact;
-pub use config::EngineConfig;
+pub use config::{Compile, EngineConfig};
 pub use engine::{Engine, EngineStats};
 pub use failure::{EngineError, LoadError};
 pub use inspect::{BinaryKind, Inspection, inspect};

@@ -101,6 +101,16 @@ impl Limiter {
         self.peak as u64
     }
 
+    /// What all memories together have now, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// Another call starts: what was refused in the one before says nothing about it.
+    pub(crate) fn begin(&mut self) {
+        self.refused = None;
+    }
+
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.refused
     }

@@ -8,15 +8,16 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use wasmtime::component::Linker;
-use wharf_core::plugin::{Limits, PluginName};
+use wharf_core::plugin::{Isolation, Limits, PluginName};
 use wharf_core::{Delivery, Failure, Grants, Outcome, Reason, Strike};
 
 use crate::artifact::Artifact;
 use crate::bindings::ControllerIndices;
-use crate::call::{self, Answer, Job, Prepared, Usage};
+use crate::call::{self, Answer, Job, Prepared, Source, Usage};
 use crate::engine::Engine;
 use crate::failure::LoadError;
 use crate::host::{Ctx, Plugin};
+use crate::idle::Bench;
 use crate::imports;
 use crate::ports::Ports;
 
@@ -32,6 +33,8 @@ pub struct RevisionSpec {
     pub config: Arc<str>,
     /// What it can reach.
     pub ports: Arc<dyn Ports>,
+    /// Whether an instance may serve several calls.
+    pub isolation: Isolation,
 }
 
 /// How a call ended, and what it cost.
@@ -52,15 +55,25 @@ pub struct CallReport {
     pub log_lines: u32,
     /// Log lines that were dropped because there were too many.
     pub log_dropped: u32,
+    /// The instance had answered calls before.
+    pub reused: bool,
 }
 
 /// A plugin's component, linked and checked. Calls are independent of each other and may run
-/// at the same time: each has an instance of its own.
+/// at the same time: no two of them have the same instance.
 pub struct Revision {
     engine: Engine,
     artifact: Arc<Artifact>,
     prepared: Arc<Prepared>,
+    isolation: Isolation,
+    bench: Arc<Bench>,
     permits: u32,
+}
+
+impl Drop for Revision {
+    fn drop(&mut self) {
+        self.bench.close();
+    }
 }
 
 impl fmt::Debug for Revision {
@@ -76,11 +89,13 @@ impl Revision {
         let world = |e: wasmtime::Error| LoadError::caused(Reason::WorldMismatch, &e);
         let pre = linker.instantiate_pre(&artifact.component).map_err(world)?;
         let indices = ControllerIndices::new(&pre).map_err(world)?;
-        let RevisionSpec { name, limits, grants, config, ports } = spec;
+        let RevisionSpec { name, limits, grants, config, ports, isolation } = spec;
         let plugin = Arc::new(Plugin { name, grants, config, ports });
-        let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits });
+        let calls_per_instance = engine.calls_per_instance();
+        let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits, calls_per_instance });
         let permits = artifact.permits();
-        Ok(Self { engine, artifact, prepared, permits })
+        let bench = Bench::new(artifact.dear());
+        Ok(Self { engine, artifact, prepared, isolation, bench, permits })
     }
 
     /// The component.
@@ -118,9 +133,13 @@ impl Revision {
         }
     }
 
-    /// Calls the handler in a fresh instance, on a guest thread. Waits first if as many
-    /// instances are alive as may be; that time counts against nothing. Ports are used on the
-    /// runtime that this is awaited on.
+    /// Calls the handler on a guest thread: in an instance that has answered a call before and
+    /// idles now, else in a fresh one. Waits first if as many instances are alive as may be;
+    /// that time counts against nothing. Ports are used on the runtime that this is awaited on.
+    ///
+    /// An instance is never used again after anything but an answer of the guest, after
+    /// [`EngineConfig::calls_per_instance`](crate::EngineConfig::calls_per_instance) calls, and
+    /// when it has taken half of the memory that its limit had left it.
     ///
     /// Cancel safe in that nothing leaks: a dropped call ends at the guest's next tick or host
     /// call. What it had done to the cluster by then is done.
@@ -130,24 +149,42 @@ impl Revision {
             Answer::Handled(result) => Ok(result),
             Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
         });
-        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped } = usage;
-        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped }
+        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused } = usage;
+        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused }
+    }
+
+    /// The plugin has nothing to do for now. Idle instances that cost little to make are thrown
+    /// away, so that rare calls are always fresh; dear ones wait for
+    /// [`EngineConfig::keep_idle`](crate::EngineConfig::keep_idle). Cheap, and never wrong.
+    pub fn rest(&self) {
+        self.bench.rest();
+    }
+
+    /// Instances that wait for the next call.
+    pub fn idle(&self) -> usize {
+        self.bench.len()
     }
 
     async fn run(&self, job: Job) -> (Result<Answer, Strike>, Usage) {
-        let slot = match self.engine.slot(self.permits).await {
-            Ok(slot) => slot,
-            Err(strike) => return (Err(strike), Usage::default()),
+        // What `setup` leaves behind in memory must not meet events.
+        let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
+        let source = match keep.then(|| self.bench.take()).flatten() {
+            Some(instance) => Source::Idle(Box::new(instance)),
+            None => match self.engine.slot(self.permits).await {
+                Ok(slot) => Source::New(slot),
+                Err(strike) => return (Err(strike), Usage::default()),
+            },
         };
         let guests = self.engine.guests();
         let control = Handle::try_current().unwrap_or_else(|_| guests.clone());
-        let prepared = Arc::clone(&self.prepared);
+        let (prepared, bench, idle) = (Arc::clone(&self.prepared), Arc::clone(&self.bench), self.engine.idle());
         let started = Instant::now();
         let task = guests.spawn(async move {
-            let ended = call::run(prepared, job, control).await;
-            // Only now is the instance gone.
-            drop(slot);
-            ended
+            let ended = call::run(prepared, source, job, control).await;
+            if let Some(instance) = ended.instance.filter(|_| keep) {
+                idle.keep(&bench, *instance);
+            }
+            (ended.result, ended.usage)
         });
         crate::task::join(task).await.unwrap_or_else(|lost| (Err(lost.strike()), Usage { wall: started.elapsed(), ..Usage::default() }))
     }

@@ -1,4 +1,4 @@
-;; A good guest. `add` logs "call N" (N counts the calls of this instance, so it is always 1)
+;; A good guest. `add` logs "call N" (N counts the calls of this instance)
 ;; with the field `name` from the object; `update` asks to be called again after 1500 ms;
 ;; `delete` is done.
 (import "wharf:plugin/log@0.1.0" "emit" (func $emit (param i32 i32 i32 i32 i32)))

@@ -56,6 +56,8 @@ pub struct PluginDocument {
     pub limits: AskedLimits,
     /// `spec.rollout.replay`.
     pub replay: Replay,
+    /// `spec.isolation`.
+    pub isolation: Isolation,
     /// `spec.config` as compact JSON text; `{}` if absent.
     pub config: Arc<str>,
 }
@@ -82,6 +84,7 @@ impl PluginDocument {
             grants: Grants::default(),
             limits: AskedLimits::default(),
             replay: Replay::default(),
+            isolation: Isolation::default(),
             config: "{}".into(),
         })
     }
@@ -122,6 +125,16 @@ pub enum Replay {
     Failed,
     /// Nothing.
     None,
+}
+
+/// Whether calls may share an instance of the component, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// An instance serves the calls of a burst, up to a bound.
+    #[default]
+    Reuse,
+    /// Every call has an instance of its own.
+    Fresh,
 }
 
 /// What is asked for and granted: one kind that a plugin is told about.

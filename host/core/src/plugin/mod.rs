@@ -17,7 +17,7 @@ mod resolve;
 mod similar;
 
 pub use describe::{Description, MAX_DESCRIPTION_BYTES, read_description};
-pub use document::{ComponentRef, PluginDocument, PluginName, Replay, SubscribeEntry, Subscription};
+pub use document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay, SubscribeEntry, Subscription};
 pub use fields::Problem;
 pub use limits::{AskedLimits, Limits};
 pub use read::{API_VERSION, KIND, read_document};

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::document::{ComponentRef, PluginDocument, PluginName, Replay};
+use super::document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay};
 use super::entries::{self, Author};
 use super::fields::{Node, Object, Problem, Problems, Refused, excerpt};
 use super::limits::AskedLimits;
@@ -32,9 +32,8 @@ const SERVER_FIELDS: [Refused; 7] = {
         Refused { field: "finalizers", hint: "remove it: documents have no finalizers yet" },
     ]
 };
-const SPEC: [&str; 8] = ["component", "serviceAccountName", "suspend", "subscribe", "grants", "limits", "rollout", "config"];
-const SPEC_NOT_BUILT: [Refused; 3] = [
-    Refused { field: "isolation", hint: "remove it: every call already has an instance of its own" },
+const SPEC: [&str; 9] = ["component", "serviceAccountName", "suspend", "subscribe", "grants", "limits", "rollout", "isolation", "config"];
+const SPEC_NOT_BUILT: [Refused; 2] = [
     Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
     Refused { field: "resync", hint: "remove it and return requeue-after from the handler" },
 ];
@@ -59,6 +58,8 @@ const GRANTS_NOT_BUILT: [Refused; 9] = {
 };
 const ROLLOUT_NOT_BUILT: [Refused; 1] =
     [Refused { field: "bake", hint: "remove it: a new revision serves at once, and a broken one never starts" }];
+
+const ISOLATIONS: [(&str, Isolation); 2] = [("reuse", Isolation::Reuse), ("fresh", Isolation::Fresh)];
 
 /// Reads a Plugin document.
 ///
@@ -123,6 +124,7 @@ fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> 
     let cluster = spec.get("grants").map(|n| grants(&n, &Namespaces::Some(vec![own]), problems)).unwrap_or_default();
     let limits = spec.get("limits").map(|n| AskedLimits::read(&n, problems)).unwrap_or_default();
     let replay = spec.get("rollout").and_then(|n| rollout(&n, problems)).unwrap_or_default();
+    let isolation = spec.get("isolation").and_then(|n| n.choice(&ISOLATIONS, problems)).unwrap_or_default();
     let config = spec.get("config").and_then(|n| config(&n, problems)).unwrap_or_else(|| "{}".to_owned());
     Some(PluginDocument {
         name: name?,
@@ -132,6 +134,7 @@ fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> 
         grants: Grants { cluster },
         limits,
         replay,
+        isolation,
         config: config.into(),
     })
 }

@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
-use wasmtime_wasi::WasiCtx;
 use wharf_core::plugin::PluginName;
 use wharf_core::{Delivery, Grants};
 
 use crate::bindings::Controller;
 use crate::bindings::wharf::plugin::types;
 use crate::host::log::LogSink;
+use crate::host::wasi::Wasi;
 use crate::limits::{Budget, Limiter, MAX_RESOURCES};
-use crate::ports::Ports;
+use crate::ports::{CallInfo, Ports};
 
 /// What all calls of a revision share.
 pub(crate) struct Plugin {
@@ -33,7 +33,7 @@ pub(crate) struct Plugin {
     pub(crate) ports: Arc<dyn Ports>,
 }
 
-/// The data of one wasm store, made for one call.
+/// The data of one wasm store. The instance in it may serve several calls, one after the other.
 pub(crate) struct Ctx {
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) limiter: Limiter,
@@ -45,7 +45,7 @@ pub(crate) struct Ctx {
     control: Handle,
     table: ResourceTable,
     /// Made when a guest first asks for something of WASI; most never do.
-    wasi: Option<WasiCtx>,
+    wasi: Option<Wasi>,
     pub(crate) host_calls: u32,
     events: u32,
     /// The guest waits for a port.
@@ -55,17 +55,40 @@ pub(crate) struct Ctx {
 }
 
 impl Ctx {
-    pub(crate) fn new(
-        plugin: Arc<Plugin>,
-        limiter: Limiter,
-        budget: Budget,
-        log: Arc<LogSink>,
-        delivery: Option<Delivery>,
-        control: Handle,
-    ) -> Self {
+    pub(crate) fn new(plugin: Arc<Plugin>, limiter: Limiter, budget: Budget, log: LogSink, control: Handle) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
-        Self { plugin, limiter, budget, log, delivery, control, table, wasi: None, host_calls: 0, events: 0, in_port: false, warned: false }
+        let log = Arc::new(log);
+        Self {
+            plugin,
+            limiter,
+            budget,
+            log,
+            delivery: None,
+            control,
+            table,
+            wasi: None,
+            host_calls: 0,
+            events: 0,
+            in_port: false,
+            warned: false,
+        }
+    }
+
+    /// The next call starts: nothing of the one before is left but the guest's own memory and
+    /// the handles that it holds.
+    pub(crate) fn begin(&mut self, call: CallInfo, delivery: Option<Delivery>, control: Handle) {
+        self.log.begin(call);
+        self.limiter.begin();
+        self.delivery = delivery;
+        self.control = control;
+        (self.host_calls, self.events, self.in_port, self.warned) = (0, 0, false, false);
+    }
+
+    /// The call is over: objects are not held while the instance idles.
+    pub(crate) fn end(&mut self) {
+        self.flush_streams();
+        self.delivery = None;
     }
 
     /// Counts a host call.

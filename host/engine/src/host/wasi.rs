@@ -55,31 +55,43 @@ const COARSE: Duration = Duration::from_millis(1);
 impl WasiView for Ctx {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let log = &self.log;
-        WasiCtxView { ctx: self.wasi.get_or_insert_with(|| empty(log)), table: &mut self.table }
+        WasiCtxView { ctx: &mut self.wasi.get_or_insert_with(|| Wasi::new(log)).ctx, table: &mut self.table }
     }
 }
 
 impl Ctx {
     /// Hands on what a guest wrote without a newline at its end.
-    pub(crate) fn flush_streams(&mut self) {
-        // The streams hand their rest on when the last of them goes.
-        self.wasi = None;
-        self.table = wasmtime::component::ResourceTable::new();
+    pub(crate) fn flush_streams(&self) {
+        if let Some(wasi) = &self.wasi {
+            wasi.stdout.flush();
+            wasi.stderr.flush();
+        }
     }
 }
 
-fn empty(log: &Arc<LogSink>) -> WasiCtx {
-    let mut builder = WasiCtxBuilder::new();
-    builder
-        .stdout(Lines::new(log, Level::Info, "stdout"))
-        .stderr(Lines::new(log, Level::Warn, "stderr"))
-        .max_random_size(u64::from(MAX_RANDOM_BYTES))
-        .wall_clock(Clock { start: Instant::now() })
-        .monotonic_clock(Clock { start: Instant::now() })
-        .allow_tcp(false)
-        .allow_udp(false)
-        .allow_ip_name_lookup(false);
-    builder.build()
+/// What a guest has of WASI, for as long as its instance lives.
+pub(crate) struct Wasi {
+    ctx: WasiCtx,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+impl Wasi {
+    fn new(log: &Arc<LogSink>) -> Self {
+        let stdout = Lines::new(log, Level::Info, "stdout");
+        let stderr = Lines::new(log, Level::Warn, "stderr");
+        let mut builder = WasiCtxBuilder::new();
+        builder
+            .stdout(stdout.clone())
+            .stderr(stderr.clone())
+            .max_random_size(u64::from(MAX_RANDOM_BYTES))
+            .wall_clock(Clock { start: Instant::now() })
+            .monotonic_clock(Clock { start: Instant::now() })
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false);
+        Self { ctx: builder.build(), stdout, stderr }
+    }
 }
 
 /// Both clocks, cut to whole milliseconds.
@@ -126,6 +138,13 @@ impl Lines {
     }
 }
 
+impl Lines {
+    fn flush(&self) {
+        let mut rest = self.0.rest.lock();
+        self.0.emit(&mut rest);
+    }
+}
+
 impl Shared {
     fn take(&self, bytes: &[u8]) {
         let mut rest = self.rest.lock();
@@ -145,15 +164,12 @@ impl Shared {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         line.clear();
         if !text.is_empty() {
+            if self.level == Level::Warn {
+                // What a language's runtime says before it gives up.
+                self.log.note(&text);
+            }
             self.log.write(self.level, &text, &[("stream".to_owned(), self.name.to_owned())]);
         }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let mut rest = std::mem::take(&mut *self.rest.lock());
-        self.emit(&mut rest);
     }
 }
 

@@ -186,5 +186,5 @@ async fn a_panic_on_a_guest_thread_ends_one_call() {
         assert_eq!(logs.call(delivery(Event::Add, OBJECT)).await.result.unwrap_err().reason, Reason::HostError);
         assert_eq!(logs.call(delivery(Event::Delete, OBJECT)).await.result, Ok(Ok(Outcome::Done)));
     }
-    assert_eq!(engine.stats().live_instances, 0);
+    assert_eq!(engine.stats().busy(), 0);
 }

@@ -32,7 +32,7 @@ async fn outcomes_and_failures_come_back() {
 }
 
 #[tokio::test]
-async fn each_call_has_a_fresh_instance_and_is_measured() {
+async fn each_call_is_measured_by_itself() {
     let engine = engine(4);
     let ports = Recorder::new();
     let ok = revision_of(&engine, "ok", limits(), &ports).await;
@@ -42,8 +42,8 @@ async fn each_call_has_a_fresh_instance_and_is_measured() {
         assert_eq!((report.peak_memory, report.host_calls, report.log_lines, report.log_dropped), (65_536, 2, 1, 0));
         assert!(report.cpu > Duration::ZERO && report.wall > Duration::ZERO);
     }
-    let line = (Level::Info, "call 1".to_owned(), vec![("name".to_owned(), "\"settings\"".to_owned())]);
-    assert_eq!(*ports.lines.lock(), [line.clone(), line]);
+    let line = |message: &str| (Level::Info, message.to_owned(), vec![("name".to_owned(), "\"settings\"".to_owned())]);
+    assert_eq!(*ports.lines.lock(), [line("call 1"), line("call 2")]);
 }
 
 #[tokio::test]

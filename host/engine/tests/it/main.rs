@@ -13,6 +13,8 @@ mod hostile;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod reuse;
+#[cfg(test)]
 mod runtime;
 #[cfg(test)]
 mod support;

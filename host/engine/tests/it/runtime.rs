@@ -34,7 +34,7 @@ async fn timers_and_neighbours_go_on_while_a_guest_loops() {
     let artifact = artifact(&engine, "loop").await.unwrap();
     let endless = engine.prepare(artifact, spec(endless(), &Recorder::new())).unwrap();
     let looping = tokio::spawn(async move { endless.call(delivery(Event::Add, OBJECT)).await });
-    until(|| engine.stats().live_instances == 1).await;
+    until(|| engine.stats().busy() == 1).await;
     let mut timer = tokio::time::interval(Duration::from_millis(1));
     for _ in 0..20 {
         timer.tick().await;
@@ -44,7 +44,7 @@ async fn timers_and_neighbours_go_on_while_a_guest_loops() {
     assert!(!looping.is_finished());
     // Whoever stops waiting ends the guest too.
     looping.abort();
-    until(|| engine.stats().live_instances == 0).await;
+    until(|| engine.stats().busy() == 0).await;
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn more_calls_than_instances_wait_for_their_turn() {
         assert_eq!(call.await.unwrap(), Ok(Ok(Outcome::Done)));
     }
     let stats = engine.stats();
-    assert_eq!((stats.live_instances, stats.waiting_calls, stats.max_instances), (0, 0, 2));
+    assert_eq!((stats.busy(), stats.waiting_calls, stats.max_instances), (0, 0, 2));
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_dropped_call_gives_its_instance_back() {
             report = call => panic!("{report:?}"),
             () = ports.hanging.notified() => {}
         }
-        until(|| engine.stats().live_instances == 0).await;
+        until(|| engine.stats().busy() == 0).await;
     }
 }
 
@@ -111,14 +111,14 @@ async fn a_queue_before_a_full_pool_can_be_left() {
             tokio::spawn(async move { revision.call(delivery(Event::Add, READS)).await })
         })
         .collect();
-    until(|| engine.stats().live_instances == 2).await;
+    until(|| engine.stats().busy() == 2).await;
     let waiting = Arc::clone(&revision);
     let waiting = tokio::spawn(async move { waiting.call(delivery(Event::Add, READS)).await });
     until(|| engine.stats().waiting_calls == 1).await;
     waiting.abort();
     until(|| engine.stats().waiting_calls == 0).await;
     blockers.iter().for_each(tokio::task::JoinHandle::abort);
-    until(|| engine.stats().live_instances == 0).await;
+    until(|| engine.stats().busy() == 0).await;
     assert_eq!(self::revision(&engine, "ok").await.call(delivery(Event::Add, OBJECT)).await.result, Ok(Ok(Outcome::Done)));
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use wharf_core::grant::Namespaces;
-use wharf_core::plugin::{Limits, PluginName};
+use wharf_core::plugin::{Isolation, Limits, PluginName};
 use wharf_core::{Cause, ClusterGrant, Delivery, Event, Grants, Gvk, Object, Removal, Verb};
 use wharf_engine::{
     ApiError, Artifact, CallInfo, DeleteOptions, Document, Engine, EngineConfig, Level, ListOptions, LoadError, ObjectRef, Page, Ports,
@@ -38,6 +38,7 @@ pub(crate) fn spec(limits: Limits, ports: &Arc<Recorder>) -> RevisionSpec {
         grants: Grants::default(),
         config: "{}".into(),
         ports: Arc::clone(ports) as Arc<dyn Ports>,
+        isolation: Isolation::Reuse,
     }
 }
 

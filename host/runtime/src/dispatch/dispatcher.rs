@@ -87,6 +87,8 @@ pub struct DispatcherStats {
     pub ledger_entries: usize,
     /// Keys that are parked.
     pub parked: usize,
+    /// Instances that wait for the next call.
+    pub idle_instances: usize,
     /// Calls that ended.
     pub calls: u64,
     /// ... without success.
@@ -221,6 +223,7 @@ impl Dispatcher {
             queue,
             ledger_entries: state.ledger.len(),
             parked,
+            idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
         }

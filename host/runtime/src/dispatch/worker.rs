@@ -19,13 +19,23 @@ use crate::telemetry::events::CallFinished;
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
-    while let Some(item) = dispatcher.queue.get().await {
+    while let Some(item) = next(&dispatcher).await {
         if dispatcher.serving().is_some_and(|serving| index >= serving.limits.concurrency) {
             dispatcher.queue.add(item.key().clone());
             return;
         }
         work(&dispatcher, &item).await;
     }
+}
+
+/// The next key. A worker that finds none lets the revision know that its burst is over.
+async fn next(dispatcher: &Dispatcher) -> Option<Item<TargetKey>> {
+    if dispatcher.queue.is_empty()
+        && let Some(serving) = dispatcher.serving()
+    {
+        serving.revision.rest();
+    }
+    dispatcher.queue.get().await
 }
 
 async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) {

@@ -140,6 +140,7 @@ impl Stage {
             grants: document.grants.clone(),
             config: Arc::clone(&document.config),
             ports: Arc::<PluginPorts>::clone(ports),
+            isolation: document.isolation,
         };
         self.engine.prepare(Arc::clone(artifact), spec).map_err(refused)
     }

@@ -30,6 +30,7 @@ fn full() -> Value {
             ],
             "limits": {"memory": "32Mi", "deadline": "2s", "cpu": "100ms", "concurrency": 2},
             "rollout": {"replay": "failed"},
+            "isolation": "fresh",
             "config": {"requiredLabel": "owner", "n": [1, null]},
         },
     })

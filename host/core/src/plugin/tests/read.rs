@@ -53,6 +53,7 @@ fn every_field() {
             concurrency: Some(2),
         },
         replay: Replay::Failed,
+        isolation: Isolation::Fresh,
         config: r#"{"n":[1,null],"requiredLabel":"owner"}"#.into(),
     };
     assert_eq!(document, want);

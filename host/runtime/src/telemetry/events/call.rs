@@ -177,6 +177,7 @@ mod tests {
             host_calls: 2,
             log_lines: 1,
             log_dropped: 0,
+            reused: false,
         }
     }
 
