@@ -1,0 +1,26 @@
+/**
+ * Commands that use what is no object and no cluster: log, configuration, time, randomness.
+ */
+import { config, log, system } from "@wharf-dev/sdk";
+
+import { report } from "./report.js";
+
+const LEVELS = ["trace", "debug", "info", "warn", "error"];
+
+export const hostCommands = {
+  log: ({ level, message, fields = [] }) => log.emit(level, message, fields),
+  "native-log": ({ message }) => LEVELS.forEach((level) => console[level](message)),
+  print: ({ message }) => console.log(message),
+  enabled: () => report(Object.fromEntries(LEVELS.map((level) => [level, log.enabled(level)]))),
+  "config-value": ({ pointer }) => report(config.raw(pointer)),
+  now: () => report(Math.floor(system.now() / 1000)),
+  "native-now": () => report(Math.floor(Date.now() / 1000)),
+  random: ({ len }) => report(hex(system.random(len))),
+  "native-random": () => report([Math.random(), Math.random()]),
+};
+
+/** The bytes in hex, or only their number if there are many. */
+function hex(bytes) {
+  if (bytes.length > 64) return bytes.length;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
