@@ -49,7 +49,7 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
-    /// Run a long proof or measurement: figures
+    /// Run a long proof or measurement: figures, languages
     Proof {
         /// Which
         name: String,
@@ -87,7 +87,10 @@ fn run(task: Task) -> Result<ExitCode> {
                 cluster::stay()?;
             }
         }
-        Task::Guests => guests::build(&root)?,
+        Task::Guests => {
+            setup::host(&root)?;
+            guests::build(&root)?;
+        }
         Task::Proof { name } => proof::run(&root, &name)?,
         Task::Bindings { check } => bindings::bindings(&root, check)?,
     }

@@ -2,6 +2,7 @@
 //! does not run them. Owns the list; each has a file.
 
 mod figures;
+mod languages;
 
 use std::path::Path;
 
@@ -14,6 +15,7 @@ use anyhow::{Result, bail};
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
         "figures" => figures::run(root),
-        _ => bail!("there is no proof {name:?}; there are: figures"),
+        "languages" => languages::run(root),
+        _ => bail!("there is no proof {name:?}; there are: figures, languages"),
     }
 }

@@ -87,7 +87,9 @@ impl Host {
             ("--log-format", "json".into()),
             ("--log-level", "info,wharf::call=debug".into()),
         ] {
-            args.extend([flag.into(), value]);
+            if !options.args.iter().any(|arg| arg == flag) {
+                args.extend([flag.into(), value]);
+            }
         }
         args.extend(options.args.iter().cloned());
         let mut process = Process::spawn(&paths::wharf()?, &args, Stdio::null(), Stdio::piped())?;

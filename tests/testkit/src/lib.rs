@@ -22,6 +22,7 @@ pub use api::{Api, Target};
 pub use cluster::Cluster;
 pub use host::{Call, Host, HostOptions};
 pub use log::{Line, Log};
+pub use ports::free_port;
 pub use process::{Process, Signal};
 pub use proxy::Proxy;
 pub use scratch::scratch;

@@ -17,7 +17,7 @@ static LOOKED: AtomicU16 = AtomicU16::new(0);
 ///
 /// # Errors
 /// If there is none.
-pub(crate) fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     // Processes begin at different places, so that two that start together seldom meet.
     let begin = process::id().wrapping_mul(2_654_435_761) >> 16;
     for _ in 0..COUNT {

@@ -338,9 +338,9 @@ pub struct Churn {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyChurn {
-    /// The plugin whose calls are checked.
-    pub plugin: String,
-    /// At least so many revisions must have taken part.
+    /// The plugins whose calls are checked, each by itself.
+    pub plugins: Vec<String>,
+    /// At least so many revisions of each must have taken part.
     #[serde(default)]
     pub revisions: usize,
 }

@@ -243,14 +243,17 @@ impl Run {
 
     async fn verify_churn(&mut self, verify: &VerifyChurn) -> Result<()> {
         let books = self.stream.take().context("there is no stream")?.finish().await?;
-        self.quiesce(std::slice::from_ref(&verify.plugin)).await?;
-        let calls = self.host.calls(&self.plugin(&verify.plugin));
-        let problems = books.problems(&calls);
-        ensure!(problems.is_empty(), "after {} writes and {} calls:\n  {}", books.writes, calls.len(), problems.join("\n  "));
-        let mut revisions: Vec<_> = calls.iter().map(|call| call.text("revision")).collect();
-        revisions.sort_unstable();
-        revisions.dedup();
-        ensure!(revisions.len() >= verify.revisions, "only these revisions took part: {revisions:?}");
+        self.quiesce(&verify.plugins).await?;
+        for plugin in &verify.plugins {
+            let calls = self.host.calls(&self.plugin(plugin));
+            let problems = books.problems(&calls);
+            let (writes, count) = (books.writes, calls.len());
+            ensure!(problems.is_empty(), "{plugin}: after {writes} writes and {count} calls:\n  {}", problems.join("\n  "));
+            let mut revisions: Vec<_> = calls.iter().map(|call| call.text("revision")).collect();
+            revisions.sort_unstable();
+            revisions.dedup();
+            ensure!(revisions.len() >= verify.revisions, "{plugin}: only these revisions took part: {revisions:?}");
+        }
         Ok(())
     }
 }
