@@ -26,6 +26,11 @@ pub fn config_value<T: DeserializeOwned>(pointer: &str) -> Result<Option<T>, Con
     backend::config_get(pointer).map(parse).transpose()
 }
 
+/// The JSON text at an RFC 6901 pointer of the configuration.
+pub fn config_raw(pointer: &str) -> Option<String> {
+    backend::config_get(pointer)
+}
+
 /// The configuration does not have the asked for type.
 #[derive(Debug)]
 pub struct ConfigError {

@@ -61,11 +61,18 @@ impl Event {
     }
 
     /// The value at an RFC 6901 pointer of the current object: `event.get::<u32>("/spec/replicas")`.
+    /// `None` if nothing is there, or a JSON null that the type does not take.
     ///
     /// # Errors
     /// If there is a value of another type.
     pub fn get<T: DeserializeOwned>(&self, pointer: &str) -> Result<Option<T>, ReadError> {
         self.current().get(pointer)
+    }
+
+    /// The JSON text at a pointer of the current object, as it stands there: numbers keep
+    /// all their digits.
+    pub fn raw(&self, pointer: &str) -> Option<String> {
+        self.current().raw(pointer)
     }
 
     /// The whole current object.
@@ -103,6 +110,12 @@ impl Event {
         backend::event_changed(pointers).contains(&true)
     }
 
+    /// [`Event::changed`] for each of several pointers, in one crossing; at most 256 are
+    /// compared, what is behind them counts as changed.
+    pub fn changed_each(&self, pointers: &[&str]) -> Vec<bool> {
+        backend::event_changed(pointers)
+    }
+
     /// Wall time left before the host ends this call.
     pub fn remaining(&self) -> Duration {
         Duration::from_millis(backend::event_remaining_ms().into())
@@ -114,12 +127,13 @@ impl Event {
 pub struct View(Revision);
 
 impl View {
-    /// The value at an RFC 6901 pointer.
+    /// The value at an RFC 6901 pointer; `None` if nothing is there, or a JSON null that the
+    /// type does not take.
     ///
     /// # Errors
     /// If there is a value of another type.
     pub fn get<T: DeserializeOwned>(self, pointer: &str) -> Result<Option<T>, ReadError> {
-        backend::event_get(self.0, pointer).map(|json| parse(pointer, &json)).transpose()
+        backend::event_get(self.0, pointer).map_or(Ok(None), |json| present(pointer, &json))
     }
 
     /// The values at several pointers, in one crossing; as many as there are pointers.
@@ -128,8 +142,24 @@ impl View {
     /// If one of the values has another type.
     pub fn get_many<T: DeserializeOwned>(self, pointers: &[&str]) -> Result<Vec<Option<T>>, ReadError> {
         let values = backend::event_get_many(self.0, pointers);
-        let parsed = pointers.iter().zip(values).map(|(pointer, json)| json.map(|json| parse(pointer, &json)).transpose());
-        parsed.collect()
+        pointers.iter().zip(values).map(|(pointer, json)| json.map_or(Ok(None), |json| present(pointer, &json))).collect()
+    }
+
+    /// The JSON text at an RFC 6901 pointer, as it stands there. `None` if nothing is there,
+    /// if this state is absent, or if the pointer is none.
+    pub fn raw(self, pointer: &str) -> Option<String> {
+        backend::event_get(self.0, pointer)
+    }
+
+    /// [`View::raw`] for several pointers, in one crossing; as many as there are pointers,
+    /// of which the host looks up 256 at most.
+    pub fn raw_many(self, pointers: &[&str]) -> Vec<Option<String>> {
+        backend::event_get_many(self.0, pointers)
+    }
+
+    /// The whole object as JSON text; `None` if it is absent. Costs its size.
+    pub fn json(self) -> Option<String> {
+        backend::event_json(self.0)
     }
 
     /// The whole object; `None` if it is absent. Costs its size: prefer [`View::get`].
@@ -174,6 +204,15 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
+    }
+}
+
+/// A JSON null counts as absent for a type that has no null itself.
+fn present<T: DeserializeOwned>(pointer: &str, json: &str) -> Result<Option<T>, ReadError> {
+    match parse(pointer, json) {
+        Ok(value) => Ok(Some(value)),
+        Err(_) if json == "null" => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::bindings::exports::wharf::plugin::{handler as wit_handler, setup as wit_setup};
 use crate::bindings::wharf::plugin::types as wit;
+use crate::bridge;
 use crate::delivery::{Cause, Change, Delivery, Removal};
 use crate::handler::{self, Handler};
 use crate::log;
@@ -26,6 +27,7 @@ impl<H: Handler> wit_setup::Guest for Export<H> {
 
     fn describe() -> String {
         log_panics();
+        bridge::install();
         H::describe().to_json()
     }
 }
@@ -52,14 +54,15 @@ fn call<H: Handler>(change: Change, delivery: wit::Delivery) -> Result<wit::Outc
     }
 }
 
-/// A panic in a component is a bare trap: without this nobody would learn its message.
+/// A panic in a component is a bare trap: without this nobody would learn its message. The
+/// host shows the last error line of a call that trapped, so all of it stands in the message.
 fn log_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
             let message = info.payload_as_str().unwrap_or("(no message)");
             let location = info.location().map(ToString::to_string).unwrap_or_default();
-            log::error!("panic", message = message, location = location);
+            log::emit(log::Level::Error, &format!("panic at {location}: {message}"), &[]);
         }));
     });
 }

@@ -3,6 +3,7 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::bridge;
 use crate::config::{self, ConfigError};
 use crate::delivery::{Change, Delivery};
 use crate::describe::Description;
@@ -59,6 +60,7 @@ pub trait Handler: DeserializeOwned {
 
 /// One call.
 pub(crate) fn call<H: Handler>(change: Change, delivery: Delivery) -> Result {
+    bridge::install();
     let handler: H = config::config().map_err(|error| Failure::from(&error))?;
     let event = Event::new(change, delivery);
     match change {
@@ -70,6 +72,7 @@ pub(crate) fn call<H: Handler>(change: Change, delivery: Delivery) -> Result {
 
 /// Is this configuration good?
 pub(crate) fn validate<H: Handler>(config: &str) -> std::result::Result<(), Vec<String>> {
+    bridge::install();
     let handler: H = serde_json::from_str(config).map_err(|error| vec![ConfigError::new("", error).to_string()])?;
     handler.validate()
 }

@@ -34,6 +34,7 @@ mod backend;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod bindings;
+mod bridge;
 pub mod cluster;
 mod config;
 mod delivery;
@@ -51,7 +52,7 @@ pub mod system;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 
-pub use config::{ConfigError, config, config_value};
+pub use config::{ConfigError, config, config_raw, config_value};
 pub use delivery::{Cause, Change, Delivery, Removal};
 pub use describe::{Description, Subscription};
 pub use event::{Event, ReadError, View};

@@ -13,8 +13,11 @@ use crate::event::ReadError;
 pub type Result<T = Outcome, E = Failure> = std::result::Result<T, E>;
 
 /// The reasons that the conversions of this crate use; every description lists them.
-pub(crate) const SDK_REASONS: [&str; 7] =
-    ["ConfigInvalid", "ObjectInvalid", "GrantMissing", "Forbidden", "Conflict", "ServerUnavailable", "ApiError"];
+pub(crate) const SDK_REASONS: [&str; 8] =
+    ["ConfigInvalid", "ObjectInvalid", "GrantMissing", "Forbidden", "Conflict", "ServerUnavailable", "ApiError", HANDLER_ERROR];
+
+/// The reason of an error that neither the plugin nor this crate has a name for.
+const HANDLER_ERROR: &str = "HandlerError";
 
 /// A call that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,24 @@ impl Failure {
     /// Do not try again until the object changes.
     pub fn permanent(reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self { permanent: true, reason: reason.into(), message: message.into(), retry_after: None }
+    }
+
+    /// A retry with reason `HandlerError` for any other error: `.map_err(Failure::from_error)`.
+    /// Its message is the error's text and those of its sources. Of an `anyhow::Error` pass
+    /// `&*error`.
+    pub fn from_error(error: impl std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Many errors already end with the text of their source.
+            if !message.ends_with(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+            source = cause.source();
+        }
+        Self::retry(HANDLER_ERROR, message)
     }
 
     /// Not before this time, instead of the queue's backoff. Without effect on a permanent
@@ -168,6 +189,35 @@ mod tests {
         let failure = json().unwrap_err();
         assert_eq!((failure.is_permanent(), failure.reason()), (false, "ObjectInvalid"));
         assert!(failure.message().contains("invalid type"), "{failure}");
+    }
+
+    #[test]
+    fn any_error_becomes_a_retry_with_its_sources() {
+        let io = std::io::Error::other("disk full");
+        assert_eq!(Failure::from_error(&io), Failure::retry("HandlerError", "disk full"));
+        let dynamic: Box<dyn std::error::Error> = Box::new(io);
+        assert_eq!(Failure::from_error(&*dynamic).message(), "disk full");
+
+        let json = serde_json::from_str::<u8>("x").unwrap_err();
+        let text = json.to_string();
+        let config = ConfigError::new("/a", json);
+        assert_eq!(Failure::from_error(config).message(), format!("config/a: {text}"), "the source is not said twice");
+
+        #[derive(Debug)]
+        struct Outer(std::io::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("cannot save")
+            }
+        }
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let failure = Failure::from_error(Outer(std::io::Error::other("disk full")));
+        assert_eq!(failure.message(), "cannot save: disk full");
+        assert!(SDK_REASONS.contains(&failure.reason()));
     }
 
     #[test]

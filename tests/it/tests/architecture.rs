@@ -20,9 +20,10 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("wharf-runtime", &["wharf-core", "wharf-queue", "wharf-cache", "wharf-engine"]),
     ("wharf-cli", &["wharf-core", "wharf-engine", "wharf-runtime"]),
     ("wharf", &["wharf-cli"]),
-    ("wharf-sdk", &[]),
+    // Itself with its optional features on, for its own tests.
+    ("wharf-sdk", &["wharf-sdk"]),
     ("wharf-testkit", &[]),
-    ("wharf-it", &["wharf-testkit"]),
+    ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-engine"]),
     ("xtask", &["wharf-testkit"]),
 ];
 

@@ -1,8 +1,9 @@
-//! The host's side of the contract: one file per interface. Owns the data of one wasm store;
+//! The host's side of the contract: one file per interface. Owns what is linked to a guest;
 //! what a host function may do to the outside goes through [`Ports`](crate::Ports).
 
 pub(crate) mod cluster;
 mod config;
+mod ctx;
 mod event;
 mod fields;
 pub(crate) mod log;
@@ -10,92 +11,11 @@ mod names;
 mod system;
 pub(crate) mod wasi;
 
-use std::sync::Arc;
+use wasmtime::component::{HasSelf, Linker};
 
-use tokio::runtime::Handle;
-use wasmtime::component::{HasSelf, Linker, ResourceTable};
-use wharf_core::plugin::PluginName;
-use wharf_core::{Delivery, Grants};
-
+pub(crate) use self::ctx::{Ctx, Plugin};
 use crate::bindings::Controller;
 use crate::bindings::wharf::plugin::types;
-use crate::host::log::LogSink;
-use crate::host::wasi::Wasi;
-use crate::limits::{Budget, Limiter, MAX_RESOURCES};
-use crate::ports::{CallInfo, Ports};
-
-/// What all calls of a revision share.
-pub(crate) struct Plugin {
-    pub(crate) name: PluginName,
-    pub(crate) grants: Grants,
-    /// JSON text.
-    pub(crate) config: Arc<str>,
-    pub(crate) ports: Arc<dyn Ports>,
-}
-
-/// The data of one wasm store. The instance in it may serve several calls, one after the other.
-pub(crate) struct Ctx {
-    pub(crate) plugin: Arc<Plugin>,
-    pub(crate) limiter: Limiter,
-    pub(crate) budget: Budget,
-    pub(crate) log: Arc<LogSink>,
-    /// `None` in `setup`: then there is no object and every effect refuses.
-    delivery: Option<Delivery>,
-    /// The runtime that ports run on.
-    control: Handle,
-    table: ResourceTable,
-    /// Made when a guest first asks for something of WASI; most never do.
-    wasi: Option<Wasi>,
-    pub(crate) host_calls: u32,
-    events: u32,
-    /// The guest waits for a port.
-    pub(crate) in_port: bool,
-    /// A missing grant of `record-event` is logged once per call.
-    warned: bool,
-}
-
-impl Ctx {
-    pub(crate) fn new(plugin: Arc<Plugin>, limiter: Limiter, budget: Budget, log: LogSink, control: Handle) -> Self {
-        let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_RESOURCES);
-        let log = Arc::new(log);
-        Self {
-            plugin,
-            limiter,
-            budget,
-            log,
-            delivery: None,
-            control,
-            table,
-            wasi: None,
-            host_calls: 0,
-            events: 0,
-            in_port: false,
-            warned: false,
-        }
-    }
-
-    /// The next call starts: nothing of the one before is left but the guest's own memory and
-    /// the handles that it holds.
-    pub(crate) fn begin(&mut self, call: CallInfo, delivery: Option<Delivery>, control: Handle) {
-        self.log.begin(call);
-        self.limiter.begin();
-        self.delivery = delivery;
-        self.control = control;
-        (self.host_calls, self.events, self.in_port, self.warned) = (0, 0, false, false);
-    }
-
-    /// The call is over: objects are not held while the instance idles.
-    pub(crate) fn end(&mut self) {
-        self.flush_streams();
-        self.delivery = None;
-    }
-
-    /// Counts a host call.
-    fn enter(&mut self) {
-        self.host_calls = self.host_calls.saturating_add(1);
-    }
-}
 
 impl types::Host for Ctx {}
 
