@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use crate::invoke::args::InvokeArgs;
+
 /// Host for Kubernetes event handlers written as WebAssembly components.
 #[derive(Debug, Parser)]
 #[command(name = "wharf", version, about, max_term_width = 100, disable_help_subcommand = true)]
@@ -18,10 +20,14 @@ pub struct Cli {
 pub enum Command {
     /// Run the host: watch the cluster and call the plugins
     Run(Box<RunArgs>),
+    /// Build a plugin's folder into a component
+    Build(BuildArgs),
     /// Check Plugin documents; reports every mistake with its line
     Validate(ValidateArgs),
     /// Show what a component is: world, imports, and what it asks for
     Inspect(InspectArgs),
+    /// Call a component once, without a cluster, and show what it did
+    Invoke(Box<InvokeArgs>),
     /// Show plugins, informers or queues of a running host
     Get(GetArgs),
     /// Print the roles that a set of Plugin documents needs
@@ -79,6 +85,46 @@ pub struct RunArgs {
     /// Print the resulting configuration with the origin of each value, and end
     #[arg(long)]
     pub print_config: bool,
+}
+
+/// `wharf build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// The plugin's folder
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Language, where the folder holds more than one
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub language: Option<BuildLanguage>,
+    /// Where the component goes [default: spec.component.file of plugin.yaml]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where missing tools are installed; plugins can share it [default: DIR/.wharf/tools]
+    #[arg(long, value_name = "FOLDER", env = "WHARF_TOOLS_DIR")]
+    pub tools_dir: Option<PathBuf>,
+    /// Keep what stack traces need to name lines
+    #[arg(long)]
+    pub debug: bool,
+    /// Rust: leave the standard library's imports of WASI to the host, which offers nothing behind them
+    #[arg(long)]
+    pub keep_wasi: bool,
+}
+
+/// Languages that `build` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BuildLanguage {
+    /// Cargo.toml
+    Rust,
+    /// go.mod
+    Go,
+    /// pyproject.toml
+    Python,
+    /// package.json
+    Javascript,
+    /// package.json whose `main` ends in .ts
+    Typescript,
+    /// plugin.c
+    C,
 }
 
 /// `wharf validate`.

@@ -2,9 +2,11 @@
 //! process ends. Prints and exits; decides nothing about plugins or clusters.
 
 pub mod args;
+mod build;
 pub mod exit;
 mod get;
 mod inspect;
+mod invoke;
 mod rbac;
 mod report;
 mod run;
@@ -43,8 +45,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn execute(command: Command) -> Result<u8, CliError> {
     match command {
         Command::Run(args) => run::run(*args),
+        Command::Build(args) => build::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Invoke(args) => invoke::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Rbac(args) => rbac::run(&args),
         Command::Version(args) => version::run(&args),
