@@ -1,200 +1,186 @@
 //! `cargo xtask guests`: builds the example plugins and the guests of the tests into
-//! `target/guests/NAME.wasm`. Owns the list of guests, the choice of a toolchain that can
-//! build them, and the step from core module to component; what has not changed is not
-//! built again.
+//! `target/guests/NAME.wasm`, with `wharf build`, as a plugin's author does. Owns the list of
+//! guests and the rule that nothing is built again whose sources are older than its component.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use wharf_testkit::paths;
-use wit_component::ComponentEncoder;
 
-use crate::step::{cargo, run};
+use crate::step::without_this_package;
 
-const TARGET: &str = "wasm32-unknown-unknown";
+/// Folders whose subfolders are guests, and what their names begin with.
+const FOLDERS: [(&str, &str); 2] = [("plugins", ""), ("tests/guests/conformance", "conformance-")];
 
-/// What Debian has where rustup cannot add the target.
-const DEBIAN_PACKAGES: &str = "rustc-web cargo-web rust-web-src lld";
+/// Guests elsewhere: name, folder, and a folder with more of their sources.
+const OTHERS: [(&str, &str, &str); 2] =
+    [("probe", "tests/guests/probe", "tests/guests/probe"), ("probe-v2", "tests/guests/probe/v2", "tests/guests/probe/src")];
 
-/// Folders of cargo workspaces, and the packages in each that are guests.
-const GUESTS: [(&str, &[&str]); 3] = [
-    ("plugins/label-guard", &["label-guard"]),
-    ("plugins/configmap-replicator", &["configmap-replicator"]),
-    ("tests/guests/probe", &["probe", "probe-v2"]),
-];
+/// The file that tells a guest's language, and the folder of that language's SDK.
+const LANGUAGES: [(&str, &str); 5] =
+    [("Cargo.toml", "rust"), ("go.mod", "go"), ("pyproject.toml", "python"), ("package.json", "js"), ("plugin.c", "c")];
 
-/// Builds all guests. Seconds when cold, less than one when nothing changed.
+/// What every guest depends on besides its own source and its language's SDK.
+const SHARED_SOURCES: [&str; 2] = ["wit", "host/build"];
+
+/// Folders that tools fill.
+const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "tests"];
+
+/// One guest to build.
+#[derive(Debug, PartialEq, Eq)]
+struct Guest {
+    name: String,
+    folder: PathBuf,
+    /// Files and folders that its component is made of.
+    sources: Vec<PathBuf>,
+}
+
+/// Builds all guests that are out of date; less than a second when none is. Goes on after one
+/// that fails.
 ///
 /// # Errors
-/// If there is no toolchain for WebAssembly (the text says how to get one), or a guest
-/// does not build.
+/// If any does not build; the text is that of `wharf build`.
 pub(crate) fn build(root: &Path) -> Result<()> {
-    let toolchain = Toolchain::find()?;
-    for (folder, packages) in GUESTS {
-        build_workspace(&toolchain, &root.join(folder), packages)?;
+    let mut failed = Vec::new();
+    for guest in guests(root)? {
+        let component = component_file(&guest.name);
+        if is_current(&component, &guest.sources)? {
+            continue;
+        }
+        if let Err(error) = build_one(&guest.folder, &guest.name) {
+            eprintln!("    {}: failed: {error:#}", guest.name);
+            failed.push(guest.name);
+        }
     }
+    ensure!(failed.is_empty(), "these guests do not build: {}", failed.join(", "));
     Ok(())
 }
 
 /// Builds the guest of one folder, for example a copy of an example plugin whose source was
-/// changed, and returns the component's file: `target/guests/PACKAGE.wasm`.
+/// changed, and returns the component's file: `target/guests/NAME.wasm`.
 ///
 /// # Errors
 /// As [`build`].
-pub(crate) fn build_folder(folder: &Path, package: &str) -> Result<PathBuf> {
-    build_workspace(&Toolchain::find()?, folder, &[package])?;
-    Ok(component_file(package))
+pub(crate) fn build_folder(folder: &Path, name: &str) -> Result<PathBuf> {
+    build_one(folder, name)?;
+    Ok(component_file(name))
 }
 
-fn build_workspace(toolchain: &Toolchain, folder: &Path, packages: &[&str]) -> Result<()> {
-    // One folder for all guests: they share every dependency.
-    let target_dir = paths::target().join("guest-build");
-    let mut command = toolchain.cargo();
-    command.current_dir(folder).args(["build", "--release", "--target", TARGET, "--target-dir"]).arg(&target_dir);
-    for package in packages {
-        command.args(["--package", package]);
+fn build_one(folder: &Path, name: &str) -> Result<()> {
+    let component = component_file(name);
+    let start = Instant::now();
+    let mut command = Command::new(paths::wharf()?);
+    command.arg("build").arg(folder).arg("--output").arg(&component);
+    // One folder of tools for all, and one for what cargo makes: they share most of it.
+    command.arg("--tools-dir").arg(paths::target().join("tools")).env("CARGO_TARGET_DIR", paths::target().join("guest-build"));
+    let output = without_this_package(&mut command).output().context("run wharf build")?;
+    if !output.status.success() {
+        bail!("wharf build {} ended with {}\n{}", folder.display(), output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
-    run(&mut command).with_context(|| format!("cannot build the guest in {}", folder.display()))?;
-    for package in packages {
-        let core = target_dir.join(TARGET).join("release").join(format!("{}.wasm", package.replace('-', "_")));
-        let component = component_file(package);
-        let size = encode(&core, &component).with_context(|| format!("cannot make a component of {package}"))?;
-        if let Some(bytes) = size {
-            eprintln!("    {} ({} KiB)", component.strip_prefix(paths::root()).unwrap_or(&component).display(), bytes.div_ceil(1024));
-        }
-    }
+    let bytes = fs::metadata(&component).with_context(|| format!("read {}", component.display()))?.len();
+    eprintln!("    {name}: {} KiB in {:.1} s", bytes.div_ceil(1024), start.elapsed().as_secs_f64());
     Ok(())
 }
 
-fn component_file(package: &str) -> PathBuf {
-    paths::target().join("guests").join(format!("{package}.wasm"))
+fn component_file(name: &str) -> PathBuf {
+    paths::target().join("guests").join(format!("{name}.wasm"))
 }
 
-/// Makes a component of a core module and returns its size, unless there is one that is
-/// newer. The file appears whole or not at all: a host may be watching.
-fn encode(core: &Path, component: &Path) -> Result<Option<usize>> {
-    if modified(component).is_ok_and(|made| modified(core).is_ok_and(|built| made >= built)) {
-        return Ok(None);
-    }
-    let module = fs::read(core).with_context(|| format!("cannot read {}", core.display()))?;
-    let bytes = ComponentEncoder::default().validate(true).module(&module)?.encode()?;
-    let folder = component.parent().context("no folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let unfinished = component.with_extension("unfinished");
-    fs::write(&unfinished, &bytes).with_context(|| format!("cannot write {}", unfinished.display()))?;
-    fs::rename(&unfinished, component).with_context(|| format!("cannot write {}", component.display()))?;
-    Ok(Some(bytes.len()))
-}
-
-fn modified(file: &Path) -> Result<SystemTime> {
-    Ok(fs::metadata(file)?.modified()?)
-}
-
-/// Which compiler builds guests.
-#[derive(Debug, PartialEq, Eq)]
-enum Toolchain {
-    /// The one that runs this task; it has the target.
-    Current,
-    /// Debian's, which has the standard library's source and builds that as well.
-    Debian,
-}
-
-impl Toolchain {
-    /// An installed target, else one that rustup adds, else Debian's toolchain.
-    fn find() -> Result<Self> {
-        if has_target() {
-            return Ok(Self::Current);
-        }
-        eprintln!("    adding the target {TARGET} with rustup");
-        let added = run(Command::new("rustup").args(["target", "add", TARGET]));
-        if added.is_ok() && has_target() {
-            return Ok(Self::Current);
-        }
-        if has_debian() {
-            eprintln!("    using Debian's toolchain; its first build also builds the standard library");
-            return Ok(Self::Debian);
-        }
-        let why = added.err().map_or_else(|| "rustc still does not have it".to_owned(), |error| error.to_string());
-        bail!(
-            "there is no Rust compiler with the target {TARGET} ({why})\nhint: run `rustup target add {TARGET}`, or on Debian \
-             `sudo apt-get install {DEBIAN_PACKAGES}`"
-        )
-    }
-
-    fn cargo(&self) -> Command {
-        match self {
-            Self::Current => cargo(),
-            Self::Debian => {
-                let mut command = Command::new("/usr/bin/cargo");
-                command.env("RUSTC", "/usr/bin/rustc").env_remove("RUSTUP_TOOLCHAIN");
-                // Debian has no target to install: std is built from source, which stable does only so.
-                command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort");
-                command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld");
-                command
-            }
+/// All guests of the repository, by name.
+fn guests(root: &Path) -> Result<Vec<Guest>> {
+    let mut found = Vec::new();
+    for (folder, prefix) in FOLDERS {
+        let folder = root.join(folder);
+        for entry in fs::read_dir(&folder).with_context(|| format!("read {}", folder.display()))? {
+            let entry = entry.with_context(|| format!("read {}", folder.display()))?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            found.extend(guest(root, name, entry.path(), Vec::new()));
         }
     }
+    for (name, folder, more) in OTHERS {
+        found.extend(guest(root, name.to_owned(), root.join(folder), vec![root.join(more)]));
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
 }
 
-fn has_target() -> bool {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    output(Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET])).is_ok_and(|dir| Path::new(&dir).is_dir())
+/// The guest in a folder; none where nothing tells its language.
+fn guest(root: &Path, name: String, folder: PathBuf, more: Vec<PathBuf>) -> Option<Guest> {
+    let (_, sdk) = LANGUAGES.into_iter().find(|(manifest, _)| folder.join(manifest).is_file())?;
+    let mut sources = vec![folder.clone(), root.join("sdk").join(sdk)];
+    sources.extend(more);
+    sources.extend(SHARED_SOURCES.map(|source| root.join(source)));
+    Some(Guest { name, folder, sources })
 }
 
-fn has_debian() -> bool {
-    let sysroot = output(Command::new("/usr/bin/rustc").args(["--print", "sysroot"]));
-    let source = sysroot.map(|sysroot| Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml"));
-    let linker = env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|dir| dir.join("wasm-ld").is_file());
-    Path::new("/usr/bin/cargo").is_file() && linker && source.is_ok_and(|file| file.is_file())
+/// Is the component there, and newer than all that it is made of?
+fn is_current(component: &Path, sources: &[PathBuf]) -> Result<bool> {
+    let Ok(made) = fs::metadata(component).and_then(|metadata| metadata.modified()) else { return Ok(false) };
+    for source in sources {
+        if newest(source)? > made {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// What a command prints, without the line's end.
-fn output(command: &mut Command) -> Result<String> {
-    let output = command.output()?;
-    ensure!(output.status.success(), "ended with {}", output.status);
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+/// The time of the last change of a file, or of any file in a folder.
+fn newest(path: &Path) -> Result<SystemTime> {
+    let wrong = || format!("read {}", path.display());
+    let metadata = fs::metadata(path).with_context(wrong)?;
+    if !metadata.is_dir() {
+        return metadata.modified().with_context(wrong);
+    }
+    let mut newest_yet = SystemTime::UNIX_EPOCH;
+    for entry in fs::read_dir(path).with_context(wrong)? {
+        let entry = entry.with_context(wrong)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && !MADE.contains(&name.as_str()) && !name.ends_with(".wasm") {
+            newest_yet = newest_yet.max(newest(&entry.path())?);
+        }
+    }
+    Ok(newest_yet)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
-    fn every_guest_is_a_package_of_its_folder() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        for (folder, packages) in GUESTS {
-            for package in packages {
-                let name = format!("name = \"{package}\"");
-                let lock = fs::read_to_string(root.join(folder).join("Cargo.lock")).unwrap();
-                assert!(lock.contains(&name), "{folder}: {package}");
+    fn the_guests_of_the_repository_are_found() {
+        let guests = guests(&paths::root()).unwrap();
+        for name in ["configmap-replicator", "conformance-rust", "label-guard", "label-guard-go", "probe", "probe-v2"] {
+            let guest = guests.iter().find(|guest| guest.name == name).unwrap_or_else(|| panic!("{name} is not among {guests:?}"));
+            for source in &guest.sources {
+                assert!(source.exists(), "{name}: {}", source.display());
             }
         }
     }
 
     #[test]
-    fn debian_builds_the_standard_library() {
-        let command = Toolchain::Debian.cargo();
-        let set: Vec<_> = command.get_envs().filter(|(_, value)| value.is_some()).map(|(name, _)| name.to_string_lossy()).collect();
-        for name in ["RUSTC", "RUSTC_BOOTSTRAP", "CARGO_UNSTABLE_BUILD_STD", "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] {
-            assert!(set.iter().any(|n| n == name), "{name} is not among {set:?}");
-        }
-    }
-
-    #[test]
-    fn encoding_is_skipped_for_what_is_newer() {
-        let folder = env::temp_dir().join(format!("wharf-xtask-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (core, component) = (folder.join("core.wasm"), folder.join("out/component.wasm"));
-        fs::write(&core, wat::parse_str("(module)").unwrap()).unwrap();
-        assert_eq!(encode(&core, &component).unwrap(), Some(fs::read(&component).unwrap().len()));
-        fs::write(&component, "newer").unwrap();
-        assert_eq!(encode(&core, &component).unwrap(), None);
-        fs::File::open(&component).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        assert!(encode(&core, &component).unwrap().is_some());
-        fs::remove_dir_all(folder).unwrap();
+    fn only_what_is_older_than_its_sources_is_built() {
+        let folder = tempfile::tempdir().unwrap();
+        let component = folder.path().join("a.wasm");
+        let source = folder.path().join("src");
+        fs::create_dir_all(source.join("deep/target")).unwrap();
+        let set = |path: &Path, seconds: u64| {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            File::create(path).unwrap().set_modified(time).unwrap();
+        };
+        set(&source.join("deep/plugin.c"), 100);
+        // What tools make does not count.
+        set(&source.join("deep/target/x"), 900);
+        set(&source.join(".hidden"), 900);
+        assert!(!is_current(&component, std::slice::from_ref(&source)).unwrap());
+        set(&component, 200);
+        assert!(is_current(&component, std::slice::from_ref(&source)).unwrap());
+        set(&source.join("deep/plugin.c"), 300);
+        assert!(!is_current(&component, std::slice::from_ref(&source)).unwrap());
     }
 }

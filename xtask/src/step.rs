@@ -32,11 +32,16 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The cargo that runs this task. What `cargo run` tells this program about its own
-/// package is taken out: build scripts that look at it would run again, and half of the
-/// dependencies would be built twice.
+/// The cargo that runs this task.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    without_this_package(&mut command);
+    command
+}
+
+/// Takes out what `cargo run` tells this program about its own package: build scripts that
+/// look at it would run again, and half of the dependencies would be built twice.
+pub(crate) fn without_this_package(command: &mut Command) -> &mut Command {
     for (name, _) in env::vars_os() {
         if is_about_this_package(&name.to_string_lossy()) {
             command.env_remove(name);

@@ -12,13 +12,14 @@ use serde_json::Value;
 use wharf_testkit::paths;
 
 /// The arrows between the crates of the workspace, for every kind of dependency.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("wharf-core", &[]),
     ("wharf-queue", &[]),
     ("wharf-cache", &["wharf-core"]),
     ("wharf-engine", &["wharf-core"]),
     ("wharf-runtime", &["wharf-core", "wharf-queue", "wharf-cache", "wharf-engine"]),
-    ("wharf-cli", &["wharf-core", "wharf-engine", "wharf-runtime"]),
+    ("wharf-build", &["wharf-core"]),
+    ("wharf-cli", &["wharf-core", "wharf-build", "wharf-engine", "wharf-runtime"]),
     ("wharf", &["wharf-cli"]),
     // Itself with its optional features on, for its own tests.
     ("wharf-sdk", &["wharf-sdk"]),

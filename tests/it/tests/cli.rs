@@ -25,7 +25,7 @@ fn err(output: &Output) -> String {
 fn help_and_version_are_data() -> Result<()> {
     let help = wharf(&["--help"])?;
     assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
-    for command in ["run", "validate", "inspect", "get", "rbac", "version"] {
+    for command in ["run", "build", "validate", "inspect", "get", "rbac", "version"] {
         assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
     }
     let version = wharf(&["version"])?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use wit_bindgen_core::{Files, WorldGenerator};
+use wit_bindgen_core::Files;
 
 use super::{Generated, world};
 

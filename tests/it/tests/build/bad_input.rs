@@ -65,11 +65,13 @@ fn what_the_compiler_says_is_shown_and_the_old_component_stays() -> Result<()> {
     fs::write(folder.join("more.c"), "int f(void) { return undeclared_name; }\n")?;
     fails(wharf_build(&folder)?.arg("--output").arg(&output), &["compile the plugin failed", "more.c:1:", "undeclared_name"], "correct")?;
     fs::write(folder.join("more.c"), "")?;
+    // A plugin that no host can use: it watches objects of no version.
+    let (right, wrong) = (".api_version = \"v1\"", ".api_version = \"v 1\"");
     let text = fs::read_to_string(folder.join("plugin.c"))?;
-    ensure!(text.contains(".name = \"label-guard"), "the plugin's source has changed");
-    // A plugin that no host can use, because its name is none.
-    fs::write(folder.join("plugin.c"), text.replace(".name = \"label-guard", ".name = \"No Name "))?;
-    fails(wharf_build(&folder)?.arg("--output").arg(&output), &["describes itself", "/name", "[DescribeFailed]"], "wharf inspect")?;
+    ensure!(text.contains(right), "the plugin's source has changed");
+    fs::write(folder.join("plugin.c"), text.replace(right, wrong))?;
+    let words = ["describes itself", "/subscribe/0/apiVersion", "[DescribeFailed]"];
+    fails(wharf_build(&folder)?.arg("--output").arg(&output), &words, "wharf inspect")?;
     ensure!(fs::read(&output)? == b"the old one", "the old component is gone");
     Ok(())
 }

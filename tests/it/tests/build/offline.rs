@@ -53,7 +53,7 @@ fn after_an_edit_no_language_needs_the_network() -> Result<()> {
         ensure!(said.out.contains(", reproducible:") == promise, "{plugin}: {}", said.out);
         let mut inspect = Command::new(paths::wharf()?);
         let shown = succeeds(inspect.arg("inspect").arg(&output))?.out;
-        for line in ["\nplugin:  ", " 0.1.0\n", "\nmade of: ", "wharf:plugin 0.1.0", "\nby:      wharf 0.1.0"] {
+        for line in ["\nplugin:  ", " 0.1.0\n", "\nmade of: ", "wharf:plugin 0.1.0", "\nby:      "] {
             ensure!(shown.contains(line), "{plugin}: {line:?} is missing in:\n{shown}");
         }
     }
