@@ -132,7 +132,7 @@ impl Grants {
     /// Says what is missing and how to grant it.
     pub fn check(&self, verb: Verb, kind: &Gvk, place: Place<'_>) -> Result<(), Denied> {
         let covered = self.cluster.iter().any(|grant| {
-            (grant.kind == *kind || &*grant.kind.kind == Self::ANY)
+            (grant.kind == *kind || [&grant.kind.group, &grant.kind.version, &grant.kind.kind].iter().all(|part| ***part == *Self::ANY))
                 && grant.verbs.contains(&verb)
                 && match place {
                     Place::Namespace(namespace) => grant.namespaces.contains(namespace),

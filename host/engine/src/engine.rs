@@ -166,10 +166,15 @@ impl Engine {
         self.0.calls_per_instance
     }
 
+    /// A place for the idle instances of a revision.
+    pub(crate) fn bench(&self, dear: bool) -> Arc<Bench> {
+        Bench::new(&self.0.idle, dear)
+    }
+
     /// What a call needs to keep its instance. Holds no engine, so that a call in flight does
     /// not keep the guest threads alive.
-    pub(crate) fn idle(&self) -> Keeper {
-        Keeper { counts: Arc::clone(&self.0.counts), idle: Arc::clone(&self.0.idle) }
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper { counts: Arc::clone(&self.0.counts) }
     }
 
     /// Waits until an instance may be made: with a full pool making one would fail. Whoever
@@ -177,7 +182,7 @@ impl Engine {
     pub(crate) async fn slot(&self, permits: u32) -> Result<Slot, Strike> {
         let waiting = Counted::new(&self.0.counts, |counts| &counts.waiting);
         let permits = permits.min(self.0.instances);
-        // After the count: an instance that is kept from now on is given up by who keeps it.
+        // After the count: from now on nobody keeps an instance.
         while self.0.slots.available_permits() < permits as usize && self.0.idle.evict() {}
         let permits = Arc::clone(&self.0.slots).acquire_many_owned(permits).await;
         drop(waiting);
@@ -194,17 +199,12 @@ impl Engine {
 /// Keeps instances after their calls.
 pub(crate) struct Keeper {
     counts: Arc<Counts>,
-    idle: Arc<IdleInstances>,
 }
 
 impl Keeper {
     /// Keeps an instance for the next call of its revision, unless somebody waits for a slot.
-    pub(crate) fn keep(&self, bench: &Arc<Bench>, instance: Instance) {
-        bench.put(instance, &self.idle);
-        // In this order: see `slot`.
-        if self.counts.waiting.load(Ordering::SeqCst) > 0 {
-            self.idle.evict();
-        }
+    pub(crate) fn keep(&self, bench: &Bench, instance: Instance) {
+        bench.put(instance, || self.counts.waiting.load(Ordering::SeqCst) > 0);
     }
 }
 

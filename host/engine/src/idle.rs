@@ -2,8 +2,9 @@
 //! and who must give one up when somebody else needs its slot. Never runs a guest, and never
 //! keeps an instance whose last call did not come back with an answer.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -11,137 +12,131 @@ use tokio::time::Instant;
 
 use crate::instance::Instance;
 
-/// All idle instances of an engine, by the revision that has them.
+/// All idle instances of an engine. One lock, taken twice in a call and never held while an
+/// instance is dropped; bounded by the slots of the pool, since each instance holds some.
 #[derive(Default)]
 pub(crate) struct IdleInstances {
-    /// Every bench with something on it, once, roughly by how long it has been so. At most one
-    /// entry per revision that ever had an idle instance and is still in use.
-    benches: Mutex<VecDeque<Weak<Bench>>>,
-}
-
-impl IdleInstances {
-    /// Throws away one of the instances that have waited longest. False if there is none.
-    pub(crate) fn evict(&self) -> bool {
-        while let Some(bench) = self.pop() {
-            let (evicted, more) = bench.remove_oldest();
-            if more {
-                self.list(&bench);
-            }
-            if evicted.is_some() {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Throws away what has waited longer than `keep`.
-    pub(crate) fn sweep(&self, keep: Duration) {
-        let benches: Vec<_> = self.benches.lock().iter().filter_map(Weak::upgrade).collect();
-        for bench in benches {
-            bench.remove_older(keep);
-        }
-    }
-
-    /// How many there are. Costs a walk over the revisions that have some.
-    pub(crate) fn count(&self) -> u32 {
-        let benches: Vec<_> = self.benches.lock().iter().filter_map(Weak::upgrade).collect();
-        benches.iter().map(|bench| u32::try_from(bench.len()).unwrap_or(u32::MAX)).sum()
-    }
-
-    fn pop(&self) -> Option<Arc<Bench>> {
-        let mut benches = self.benches.lock();
-        while let Some(bench) = benches.pop_front() {
-            if let Some(bench) = bench.upgrade() {
-                return Some(bench);
-            }
-        }
-        None
-    }
-
-    fn list(&self, bench: &Arc<Bench>) {
-        self.benches.lock().push_back(Arc::downgrade(bench));
-    }
-}
-
-/// The idle instances of one revision; at most as many as it has calls at the same time.
-pub(crate) struct Bench {
-    /// Dear to make: it stays when the plugin has nothing to do.
-    dear: bool,
     state: Mutex<State>,
+    /// The last bench that was made.
+    benches: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// By the time since which they wait.
-    idle: VecDeque<(Instant, Instance)>,
-    /// Nothing is kept any more.
-    closed: bool,
-    /// The engine knows that there is something.
-    listed: bool,
+    /// By the order in which they began to wait.
+    all: BTreeMap<u64, Idle>,
+    /// The same by bench; no entry is empty.
+    by_bench: HashMap<u64, VecDeque<u64>>,
+    last: u64,
+}
+
+struct Idle {
+    bench: u64,
+    since: Instant,
+    instance: Instance,
+}
+
+impl State {
+    /// Takes the instance out that has waited longest.
+    fn pop_oldest(&mut self) -> Option<Instance> {
+        let (number, idle) = self.all.pop_first()?;
+        if let Some(numbers) = self.by_bench.get_mut(&idle.bench) {
+            numbers.retain(|n| *n != number);
+            if numbers.is_empty() {
+                self.by_bench.remove(&idle.bench);
+            }
+        }
+        Some(idle.instance)
+    }
+}
+
+impl IdleInstances {
+    /// Throws away the instance that has waited longest. False if there is none.
+    pub(crate) fn evict(&self) -> bool {
+        let evicted = self.state.lock().pop_oldest();
+        evicted.is_some()
+    }
+
+    /// Throws away what has waited longer than `keep`.
+    pub(crate) fn sweep(&self, keep: Duration) {
+        let mut old = Vec::new();
+        let mut state = self.state.lock();
+        while state.all.first_key_value().is_some_and(|(_, idle)| idle.since.elapsed() >= keep) {
+            old.extend(state.pop_oldest());
+        }
+        drop(state);
+        drop(old);
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.state.lock().all.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The idle instances of one revision; dropped with it, and they with it.
+pub(crate) struct Bench {
+    number: u64,
+    /// Dear to make: they stay when the plugin has nothing to do.
+    dear: bool,
+    all: Arc<IdleInstances>,
 }
 
 impl Bench {
-    pub(crate) fn new(dear: bool) -> Arc<Self> {
-        Arc::new(Self { dear, state: Mutex::default() })
+    pub(crate) fn new(all: &Arc<IdleInstances>, dear: bool) -> Arc<Self> {
+        let number = all.benches.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self { number, dear, all: Arc::clone(all) })
     }
 
     /// The instance that was used last: its memory is the warmest.
     pub(crate) fn take(&self) -> Option<Instance> {
-        self.state.lock().idle.pop_back().map(|(_, instance)| instance)
+        let mut state = self.all.state.lock();
+        let numbers = state.by_bench.get_mut(&self.number)?;
+        let last = numbers.pop_back();
+        if numbers.is_empty() {
+            state.by_bench.remove(&self.number);
+        }
+        state.all.remove(&last?).map(|idle| idle.instance)
     }
 
-    /// Keeps an instance, unless the revision is gone.
-    pub(crate) fn put(self: &Arc<Self>, instance: Instance, all: &IdleInstances) {
-        let mut state = self.state.lock();
-        if state.closed {
+    /// Keeps an instance, unless `wanted` says, with the lock held, that somebody waits for its
+    /// slot: whoever evicts after that has seen all that is kept.
+    pub(crate) fn put(&self, instance: Instance, wanted: impl FnOnce() -> bool) {
+        let mut state = self.all.state.lock();
+        if wanted() {
             drop(state);
             drop(instance);
             return;
         }
-        state.idle.push_back((Instant::now(), instance));
-        if !std::mem::replace(&mut state.listed, true) {
-            drop(state);
-            all.list(self);
-        }
+        state.last = state.last.wrapping_add(1);
+        let number = state.last;
+        state.all.insert(number, Idle { bench: self.number, since: Instant::now(), instance });
+        state.by_bench.entry(self.number).or_default().push_back(number);
     }
 
+    /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.state.lock().idle.len()
+        self.all.state.lock().by_bench.get(&self.number).map_or(0, VecDeque::len)
     }
 
     /// The plugin has nothing to do: what is cheap to make again is thrown away.
     pub(crate) fn rest(&self) {
         if !self.dear {
-            let idle = std::mem::take(&mut self.state.lock().idle);
-            drop(idle);
+            self.clear();
         }
     }
 
-    /// The revision is gone: nothing is kept, also what is in use now.
-    pub(crate) fn close(&self) {
-        let idle = {
-            let mut state = self.state.lock();
-            state.closed = true;
-            std::mem::take(&mut state.idle)
-        };
+    fn clear(&self) {
+        let mut state = self.all.state.lock();
+        let numbers = state.by_bench.remove(&self.number).unwrap_or_default();
+        let idle: Vec<_> = numbers.iter().filter_map(|number| state.all.remove(number)).collect();
+        drop(state);
         drop(idle);
     }
+}
 
-    /// Only for who has just taken it off the engine's list; says whether it belongs there.
-    fn remove_oldest(&self) -> (Option<Instance>, bool) {
-        let mut state = self.state.lock();
-        let oldest = state.idle.pop_front().map(|(_, instance)| instance);
-        state.listed = !state.idle.is_empty();
-        (oldest, state.listed)
-    }
-
-    fn remove_older(&self, keep: Duration) {
-        let mut old = Vec::new();
-        let mut state = self.state.lock();
-        while state.idle.front().is_some_and(|(since, _)| since.elapsed() >= keep) {
-            old.extend(state.idle.pop_front());
-        }
-        drop(state);
-        drop(old);
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

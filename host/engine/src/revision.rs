@@ -70,12 +70,6 @@ pub struct Revision {
     permits: u32,
 }
 
-impl Drop for Revision {
-    fn drop(&mut self) {
-        self.bench.close();
-    }
-}
-
 impl fmt::Debug for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.prepared.plugin.name;
@@ -94,7 +88,7 @@ impl Revision {
         let calls_per_instance = engine.calls_per_instance();
         let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits, calls_per_instance });
         let permits = artifact.permits();
-        let bench = Bench::new(artifact.dear());
+        let bench = engine.bench(artifact.dear());
         Ok(Self { engine, artifact, prepared, isolation, bench, permits })
     }
 
@@ -137,7 +131,7 @@ impl Revision {
     /// idles now, else in a fresh one. Waits first if as many instances are alive as may be;
     /// that time counts against nothing. Ports are used on the runtime that this is awaited on.
     ///
-    /// An instance is never used again after anything but an answer of the guest, after
+    /// An instance is never used again after anything but an answer of the guest (one that says that it failed is one), after
     /// [`EngineConfig::calls_per_instance`](crate::EngineConfig::calls_per_instance) calls, and
     /// when it has taken half of the memory that its limit had left it.
     ///
@@ -177,12 +171,13 @@ impl Revision {
         };
         let guests = self.engine.guests();
         let control = Handle::try_current().unwrap_or_else(|_| guests.clone());
-        let (prepared, bench, idle) = (Arc::clone(&self.prepared), Arc::clone(&self.bench), self.engine.idle());
+        let (prepared, bench, keeper) = (Arc::clone(&self.prepared), Arc::downgrade(&self.bench), self.engine.keeper());
         let started = Instant::now();
         let task = guests.spawn(async move {
             let ended = call::run(prepared, source, job, control).await;
-            if let Some(instance) = ended.instance.filter(|_| keep) {
-                idle.keep(&bench, *instance);
+            // A revision that is gone has no bench.
+            if let (Some(instance), Some(bench)) = (ended.instance.filter(|_| keep), bench.upgrade()) {
+                keeper.keep(&bench, *instance);
             }
             (ended.result, ended.usage)
         });
