@@ -14,8 +14,8 @@ use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
 use crate::bindings::{Controller, ControllerIndices};
 use crate::convert;
-use crate::failure::{Phase, Stop, strike, text_of};
 use crate::engine::Slot;
+use crate::failure::{Phase, Stop, strike, text_of};
 use crate::host::{Ctx, Plugin};
 use crate::instance::Instance;
 use crate::limits::{

@@ -3,8 +3,8 @@
 //! slot in the order in which they came.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
