@@ -8,7 +8,7 @@ pub use crate::invoke::args::InvokeArgs;
 
 /// Host for Kubernetes event handlers written as WebAssembly components.
 #[derive(Debug, Parser)]
-#[command(name = "wharf", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "wharf", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -224,4 +224,17 @@ pub struct VersionArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = InspectOutput::Text)]
     pub output: InspectOutput,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_help_says_what_wharf_is() {
+        let about = Cli::command().get_about().map(ToString::to_string);
+        assert_eq!(about.as_deref(), Some("Host for Kubernetes event handlers written as WebAssembly components"));
+    }
 }

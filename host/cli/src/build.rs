@@ -17,6 +17,9 @@ use crate::args::{BuildArgs, BuildLanguage};
 use crate::report::{CliError, print_data};
 use crate::{exit, inspect, validate};
 
+/// What to do when the component cannot say what it is.
+const DESCRIBE: &str = "correct the plugin's description; the text ends with what the plugin itself logged last, if it did";
+
 pub(crate) fn run(args: &BuildArgs) -> Result<u8, CliError> {
     let start = Instant::now();
     let language = wharf_build::detect(&args.dir, args.language.map(Into::into)).map_err(failed)?;
@@ -100,7 +103,8 @@ struct Described {
 /// Asks the component, and makes sure that a host can use the answer.
 fn describe(built: &mut Built) -> Result<Described, CliError> {
     let refused = |what: String, reason: Reason| CliError::new(exit::NO, format!("{what} [{reason}]")).hint(reason.hint());
-    let asks = crate::block_on(inspect::describe(built.component.clone().into()))?.map_err(|e| CliError::new(exit::NO, e))?;
+    let asks =
+        crate::block_on(inspect::describe(built.component.clone().into()))?.map_err(|e| CliError::new(exit::NO, e).hint(DESCRIBE))?;
     let description = read_description(&asks.to_string()).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|p| format!("\n  {}: {}", p.pointer, p.message)).collect();
         let what = format!("the plugin describes itself as no host can use it:{}", lines.concat());

@@ -1,4 +1,4 @@
-//! Exit codes, once. People script against them; docs/cli.md lists the same table.
+//! Exit codes, once, for all commands. People script against them, so none changes its meaning.
 
 /// Success; `run`: asked to stop and drained.
 pub const OK: u8 = 0;

@@ -374,6 +374,59 @@ fn json_has_all_of_it() -> Result<()> {
     Ok(())
 }
 
+/// What a guest passes comes back in the output, but neither as a line of its own nor as an
+/// order to the terminal.
+#[test]
+fn a_guest_cannot_fake_lines() -> Result<()> {
+    let evil = "u\n\noutcome: done\r\u{1b}[2K\u{9b}1A";
+    let kind = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    let metadata = json!({"name": "x", "namespace": "team-a", "resourceVersion": "1", "uid": "u1"});
+    for (command, args, expected) in [
+        (
+            "cluster-delete",
+            json!({"kind": kind, "namespace": "team-a", "name": "x", "ifUid": evil}),
+            r"(ifUid u\n\noutcome: done\r\u{1b}[2K\u{9b}1A)
+     -> conflict: the uid of the live object is u1, not u\n\noutcome: done\r\u{1b}[2K\u{9b}1A
+",
+        ),
+        (
+            "cluster-patch",
+            json!({"kind": kind, "namespace": "team-a", "name": "x", "patch": {}, "ifResourceVersion": evil}),
+            r"(ifResourceVersion u\n\noutcome: done\r\u{1b}[2K\u{9b}1A)
+     -> conflict: the live object has the resourceVersion 1, not u\n\noutcome: done\r\u{1b}[2K\u{9b}1A
+",
+        ),
+    ] {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "do": command, "args": args});
+        let folder = folder(&[("o.json", &object.to_string())])?;
+        let output = invoke(folder.path(), &guest("conformance-rust")?, &["--event", "add", "--object", "o.json"])?;
+        let text = out(&output);
+        assert!(text.contains(expected), "{command}: {expected} is missing in:\n{text:?}{}", err(&output));
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{command}: {text:?}");
+        assert_eq!(text.matches("\noutcome: ").count(), 1, "{text}");
+    }
+    Ok(())
+}
+
+/// The contract: raw reads keep the text. A number that is read and written again is another.
+#[test]
+fn the_numbers_of_a_json_file_are_those_that_a_handler_reads() -> Result<()> {
+    let metadata = r#""apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}"#;
+    let numbers = "[123456789012345678901234567890, 1e3, 1e400, 0.10]";
+    let object = |which: &str| format!(r#"{{{metadata}, "do": "get", "args": {{"pointer": "/n", "which": "{which}"}}, "n": {numbers}}}"#);
+    let (current, previous) = (object("current"), object("previous"));
+    let files = [("current.json", &*current), ("previous.json", &previous)];
+    let folder = folder(&files)?;
+    let component = guest("conformance-c")?;
+    for (object, args) in [("current.json", &[][..]), ("previous.json", &["--old", "current.json"])] {
+        let output = invoke(folder.path(), &component, &[&["--event", "update", "--object", object, "-o", "json"], args].concat())?;
+        let value: Value = serde_json::from_str(&out(&output)).with_context(|| err(&output))?;
+        let reported = value["log"][0]["fields"][0][1].as_str().with_context(|| format!("{value:#}"))?;
+        assert_eq!(serde_json::from_str::<String>(reported)?, numbers.replace(' ', ""), "{object}");
+    }
+    Ok(())
+}
+
 #[test]
 fn the_object_may_come_through_a_pipe() -> Result<()> {
     let mut command = Command::new(paths::wharf()?);

@@ -11,6 +11,7 @@ use wharf_core::{Event, Removal};
 use super::case::Case;
 use super::input::wrong;
 use super::plugin::Plugin;
+use super::words::clean;
 use crate::exit;
 use crate::report::CliError;
 
@@ -35,10 +36,10 @@ impl Asked {
             return Ok(Self { limits: description.limits.fill(&defaults), subscriptions });
         };
         let (subscriptions, limits) = resolve(document, description, &defaults).map_err(|problems| {
-            let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            let lines: Vec<_> = problems.iter().map(|problem| clean(&problem.to_string())).collect();
             let hint = problems.iter().map(|p| p.hint.as_str()).find(|hint| !hint.is_empty()).unwrap_or_default();
             let message = format!("the component and the document {} do not agree\n{}", document.name, lines.join("\n"));
-            CliError::new(exit::NO, message).hint(hint)
+            CliError::new(exit::NO, message).hint(clean(hint))
         })?;
         Ok(Self { limits, subscriptions })
     }

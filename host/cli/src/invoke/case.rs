@@ -41,11 +41,11 @@ impl Case {
     /// The first file that is wrong, or an option that the event does not have.
     pub(super) fn read(args: &InvokeArgs) -> Result<(Self, Scopes, Memory), CliError> {
         let (event, removal) = words(args)?;
-        let mut current = Given::read(&args.object, input::one(&args.object, true)?)?;
-        let old = args.old.as_deref().map(|file| Ok((file, Given::read(file, input::one(file, false)?)?))).transpose()?;
+        let mut current = Given::read(&args.object, &input::one(&args.object, true)?)?;
+        let old = args.old.as_deref().map(|file| Ok((file, Given::read(file, &input::one(file, false)?)?))).transpose()?;
         let mut with = Vec::new();
-        for (file, value) in input::all(&args.with)? {
-            with.push((Given::read(&file, value)?, file));
+        for (file, json) in input::all(&args.with)? {
+            with.push((Given::read(&file, &json)?, file));
         }
         let around = with.iter().map(|(given, _)| given);
         let scopes = Scopes::of(around.clone().chain([&current]).chain(old.as_ref().map(|(_, given)| given)));

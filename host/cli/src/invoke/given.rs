@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
 use wharf_core::{Gvk, Object, ObjectKey};
 
+use super::fields::Fields;
 use super::input::wrong;
 use super::scope::Scopes;
 use crate::report::CliError;
@@ -23,7 +23,8 @@ pub(super) struct Given {
     pub(super) key: ObjectKey,
     /// `metadata.uid`; empty if it has none.
     pub(super) uid: String,
-    value: Value,
+    fields: Fields,
+    metadata: Fields,
 }
 
 impl Given {
@@ -31,19 +32,21 @@ impl Given {
     ///
     /// # Errors
     /// Names the first field that is missing or wrong.
-    pub(super) fn read(file: &Path, value: Value) -> Result<Self, CliError> {
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let must = |pointer: &str| {
-            text(pointer).ok_or_else(|| {
-                let field = pointer.trim_start_matches('/').replace('/', ".");
-                wrong(format!("{}: the object has no {field}", file.display()))
+    pub(super) fn read(file: &Path, json: &str) -> Result<Self, CliError> {
+        // What is no object lacks all fields.
+        let fields = Fields::of(json).unwrap_or_default();
+        let metadata = fields.get("metadata").and_then(Fields::of).unwrap_or_default();
+        let must = |within: &Fields, name: &str, path: &str| {
+            within.text(name).ok_or_else(|| {
+                wrong(format!("{}: the object has no {path}", file.display()))
                     .hint("an object needs apiVersion, kind and metadata.name, each of them text")
             })
         };
-        let kind = Gvk::from_api_version(must("/apiVersion")?, must("/kind")?);
-        let key = ObjectKey::new(text("/metadata/namespace").unwrap_or_default(), must("/metadata/name")?);
-        let uid = text("/metadata/uid").unwrap_or_default().to_owned();
-        Ok(Self { kind, key, uid, value })
+        let kind = Gvk::from_api_version(&must(&fields, "apiVersion", "apiVersion")?, &must(&fields, "kind", "kind")?);
+        let name = must(&metadata, "name", "metadata.name")?;
+        let key = ObjectKey::new(&metadata.text("namespace").unwrap_or_default(), &name);
+        let uid = metadata.text("uid").unwrap_or_default();
+        Ok(Self { kind, key, uid, fields, metadata })
     }
 
     /// Puts it where its kind lives.
@@ -54,7 +57,7 @@ impl Given {
         match (scopes.namespaced(&self.kind), &self.key.namespace) {
             (true, None) => {
                 self.key.namespace = Some(DEFAULT_NAMESPACE.into());
-                self.set("namespace", DEFAULT_NAMESPACE);
+                self.metadata.set_text("namespace", DEFAULT_NAMESPACE);
                 Ok(())
             }
             (false, Some(namespace)) => {
@@ -71,35 +74,25 @@ impl Given {
     /// When it is no object for reasons that only a full reading finds.
     pub(super) fn into_object(mut self, file: &Path, numbers: &mut Numbers) -> Result<Arc<Object>, CliError> {
         if self.uid.is_empty() {
-            self.set("uid", &numbers.uid());
+            self.metadata.set_text("uid", &numbers.uid());
         }
-        if self.value.pointer("/metadata/resourceVersion").and_then(Value::as_str).is_none_or(str::is_empty) {
-            self.set("resourceVersion", &numbers.version());
+        if self.metadata.text("resourceVersion").is_none() {
+            self.metadata.set_text("resourceVersion", &numbers.version());
         }
-        Object::parse(&self.value.to_string(), &self.kind).map(Arc::new).map_err(|e| wrong(format!("{}: {e}", file.display())))
+        self.fields.set("metadata", self.metadata.to_string());
+        Object::parse(&self.fields.to_string(), &self.kind).map(Arc::new).map_err(|e| wrong(format!("{}: {e}", file.display())))
     }
 
     /// `metadata.resourceVersion`, where it is a number.
     pub(super) fn version(&self) -> Option<u64> {
-        self.value.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok()
+        self.metadata.text("resourceVersion")?.parse().ok()
     }
 
     /// Makes this the state of an object with another uid.
     pub(super) fn set_uid(&mut self, uid: &str) {
         uid.clone_into(&mut self.uid);
-        self.set("uid", uid);
+        self.metadata.set_text("uid", uid);
     }
-
-    fn set(&mut self, field: &str, text: &str) {
-        if let Some(metadata) = self.value.get_mut("metadata").and_then(Value::as_object_mut) {
-            set(metadata, field, text);
-        }
-    }
-}
-
-/// Sets a field to a text.
-pub(super) fn set(metadata: &mut Map<String, Value>, field: &str, text: &str) {
-    metadata.insert(field.to_owned(), Value::from(text));
 }
 
 /// Hands out uids and versions: the same in each run, and versions that grow.
@@ -136,10 +129,10 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn given(value: Value) -> Result<Given, CliError> {
-        Given::read(Path::new("o.yaml"), value)
+        Given::read(Path::new("o.yaml"), &value.to_string())
     }
 
     #[test]
@@ -168,6 +161,16 @@ mod tests {
         assert_eq!(map.key().to_string(), "default/a");
         assert_eq!((&**map.uid(), map.resource_version()), ("00000000-0000-4000-8000-000000000001", "42"));
         assert_eq!((&**full.uid(), full.resource_version()), ("u", "41"));
+    }
+
+    #[test]
+    fn all_else_stays_as_it_was_written() {
+        let file = Path::new("o.json");
+        let text = r#"{"spec":{"b":[1e3,1e400,0.10],"a":123456789012345678901234567890},"kind":"Widget","apiVersion":"example.com/v1","metadata":{"uid":"","name":"w","generation":1.0}}"#;
+        let object = Given::read(file, text).unwrap().into_object(file, &mut Numbers::default()).unwrap();
+        let uid = r#""uid":"00000000-0000-4000-8000-000000000001","name""#;
+        let want = text.replace(r#""uid":"","name""#, uid).replace("1.0}}", r#"1.0,"resourceVersion":"1"}}"#);
+        assert_eq!(object.json(), want);
     }
 
     #[test]

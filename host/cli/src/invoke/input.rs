@@ -1,11 +1,13 @@
-//! Files that people wrote, as JSON values. Owns YAML and JSON, one document or several, and
-//! what is said about a file that cannot be read; never knows what the values are for.
+//! Files that people wrote, as compact JSON texts. Owns YAML and JSON, one document or several,
+//! and what is said about a file that cannot be read; never knows what the texts are for.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::fields::{Fields, compact};
 use crate::exit;
 use crate::report::CliError;
 
@@ -15,7 +17,7 @@ const MAX_BYTES: u64 = 64 << 20;
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The one document of a file; `-` is standard input where `stdin` says so.
-pub(super) fn one(path: &Path, stdin: bool) -> Result<Value, CliError> {
+pub(super) fn one(path: &Path, stdin: bool) -> Result<String, CliError> {
     let text = if stdin && path == Path::new("-") { read("standard input", std::io::stdin().lock())? } else { read_file(path)? };
     let mut values = parse(path, &text)?;
     match (values.pop(), values.len()) {
@@ -30,7 +32,7 @@ pub(super) fn one(path: &Path, stdin: bool) -> Result<Value, CliError> {
 
 /// All documents of some files and folders, with the file that each is from. The items of a
 /// list are documents of their own, so that what `kubectl get -o yaml` prints can be used.
-pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Value)>, CliError> {
+pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, CliError> {
     let mut found = Vec::new();
     for path in paths {
         let files = if path.is_dir() { in_folder(path)? } else { vec![path.clone()] };
@@ -80,19 +82,21 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// The documents of a text. JSON is tried first where a text looks like it: it is read faster,
-/// and several of them may follow each other.
-fn parse(path: &Path, text: &str) -> Result<Vec<Value>, CliError> {
+/// and several of them may follow each other. It stays the text that it is, since a handler
+/// may read that; the numbers of YAML are read.
+fn parse(path: &Path, text: &str) -> Result<Vec<String>, CliError> {
     let is_json = path.extension().is_some_and(|e| e == "json");
     if is_json || text.trim_start().starts_with('{') {
-        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+        let values: Result<Vec<Box<RawValue>>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
         match values {
-            Ok(values) => return Ok(values),
+            Ok(values) => return Ok(values.iter().map(|value| compact(value.get())).collect()),
             Err(error) if is_json => return Err(malformed(path, "JSON", &error.to_string(), error.line(), error.column())),
             Err(_) => {}
         }
     }
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+    let values: Result<Vec<Value>, _> = serde_saphyr::from_multiple_with_options(text, options);
+    values.map(|values| values.iter().map(Value::to_string).collect()).map_err(|error| {
         let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
         malformed(path, "YAML", &error.to_string(), index(line), index(column))
     })
@@ -110,18 +114,15 @@ fn malformed(path: &Path, form: &str, error: &str, line: usize, column: usize) -
 }
 
 /// The items of a list that kubectl printed; anything else is itself.
-fn items(mut value: Value) -> Vec<Value> {
-    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match value.get_mut("items") {
-        Some(Value::Array(items)) if is_list => std::mem::take(items),
-        _ => vec![value],
-    }
+fn items(json: String) -> Vec<String> {
+    let list = Fields::of(&json).filter(|fields| fields.text("kind").is_some_and(|kind| kind.ends_with("List")));
+    let items = list.and_then(|fields| serde_json::from_str::<Vec<Box<RawValue>>>(fields.get("items")?).ok());
+    items.map_or_else(|| vec![json], |items| items.into_iter().map(|item| Box::<str>::from(item).into()).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -131,8 +132,8 @@ mod tests {
         folder
     }
 
-    fn names(found: &[(PathBuf, Value)]) -> Vec<&str> {
-        found.iter().filter_map(|(_, value)| value["n"].as_str()).collect()
+    fn names(found: &[(PathBuf, String)]) -> Vec<String> {
+        found.iter().filter_map(|(_, json)| Fields::of(json)?.text("n")).collect()
     }
 
     #[test]
@@ -150,8 +151,26 @@ mod tests {
     #[test]
     fn json_flow_yaml_and_plain_words() {
         let folder = folder(&[("flow.yaml", "{a: [1, yes, \"2\"], b: null}"), ("x.json", "{\"a\": 1.50}")]);
-        assert_eq!(one(&folder.path().join("flow.yaml"), false).unwrap(), json!({"a": [1, "yes", "2"], "b": null}));
-        assert_eq!(one(&folder.path().join("x.json"), false).unwrap(), json!({"a": 1.5}));
+        assert_eq!(one(&folder.path().join("flow.yaml"), false).unwrap(), r#"{"a":[1,"yes","2"],"b":null}"#);
+        assert_eq!(one(&folder.path().join("x.json"), false).unwrap(), r#"{"a":1.50}"#);
+    }
+
+    /// JSON that has numbers of which a reader would make others, in a file of either name.
+    #[test]
+    fn the_numbers_of_json_stay_and_those_of_yaml_are_read() {
+        let list = r#"{"kind": "List", "items": [{"n": 1e3}, {"n": 123456789012345678901234567890}, {"n": 1e400}]}"#;
+        let folder = folder(&[
+            ("a.json", list),
+            ("b.yaml", list),
+            ("c.yaml", "n: [1e3, 1.50, 123456789012345678901234567890]"),
+            ("d.yaml", "n: 1e400"),
+        ]);
+        let read = |name: &str| all(&[folder.path().join(name)]).map(|found| found.into_iter().map(|(_, json)| json).collect::<Vec<_>>());
+        for name in ["a.json", "b.yaml"] {
+            assert_eq!(read(name).unwrap(), [r#"{"n":1e3}"#, r#"{"n":123456789012345678901234567890}"#, r#"{"n":1e400}"#]);
+        }
+        assert_eq!(read("c.yaml").unwrap(), [r#"{"n":[1000.0,1.5,1.2345678901234568e+29]}"#]);
+        assert!(read("d.yaml").unwrap_err().message.contains("d.yaml:1:4: this is not YAML: "));
     }
 
     #[test]

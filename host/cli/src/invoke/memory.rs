@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use wharf_core::{Gvk, Object, ObjectKey, Selector};
 use wharf_engine::{ApiError, DeleteOptions, ListOptions, ObjectRef, WriteOptions};
 
-use super::given::{Numbers, set};
+use super::given::Numbers;
 use super::merge;
 
 /// Items of a page if the guest does not say, and at most: as in a host.
@@ -181,6 +181,10 @@ impl Memory {
         }
         set(metadata, "resourceVersion", &version);
     }
+}
+
+fn set(metadata: &mut Map<String, Value>, field: &str, text: &str) {
+    metadata.insert(field.to_owned(), Value::from(text));
 }
 
 fn key(namespace: Option<&str>, name: &str) -> ObjectKey {

@@ -1,8 +1,8 @@
 //! `wharf invoke`: one call of a component, without a server. What a host does before a call
 //! is done here too, in its order, so that a component that works here is accepted there.
 //!
-//! - [`plugin`], [`case`]: what is called and with what; [`input`], [`given`] and [`scope`]
-//!   are how files become objects.
+//! - [`plugin`], [`case`]: what is called and with what; [`input`], [`fields`], [`given`] and
+//!   [`scope`] are how files become objects.
 //! - [`call`]: the call in the real engine; [`asked`] chooses the subscription.
 //! - [`ports`]: what the guest did, in front of a cluster in [`memory`].
 //! - [`text`], [`json`]: what is printed.
@@ -12,6 +12,7 @@ mod asked;
 mod cache;
 mod call;
 mod case;
+mod fields;
 mod given;
 mod input;
 mod json;

@@ -98,9 +98,9 @@ fn document(file: &Path, component: &Path, is_folder: bool) -> Result<PluginDocu
 }
 
 fn config(file: &Path) -> Result<String, CliError> {
-    let value = input::one(file, false)?;
-    if value.is_object() {
-        return Ok(value.to_string());
+    let json = input::one(file, false)?;
+    if json.starts_with('{') {
+        return Ok(json);
     }
     Err(wrong(format!("{}: the configuration is no set of fields", file.display())).hint("write fields and values; {} is none at all"))
 }
@@ -136,6 +136,7 @@ mod tests {
             ("both.yaml", &format!("{ONE}---\n{TWO}")),
             ("bad.yaml", "apiVersion: wharf.dev/v1alpha1\nkind: Plugin\n"),
             ("config.yaml", "b: 2\n"),
+            ("config.json", "{\"b\": 1e3}\n"),
             ("list.yaml", "- 1\n"),
         ] {
             std::fs::write(folder.path().join(name), text).unwrap();
@@ -158,6 +159,8 @@ mod tests {
         assert_eq!(plugin.component.file_name().unwrap(), "one.wasm");
         let plugin = find(folder.path(), &[".", "--config", "config.yaml"]).unwrap();
         assert_eq!(&*plugin.config, "{\"b\":2}");
+        let plugin = find(folder.path(), &[".", "--config", "config.json"]).unwrap();
+        assert_eq!(&*plugin.config, "{\"b\":1e3}");
     }
 
     #[test]

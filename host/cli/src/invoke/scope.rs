@@ -88,7 +88,7 @@ mod tests {
         let given = [("example.com/v1", "Flat", None), ("example.com/v1", "Mixed", None), ("example.com/v1", "Mixed", Some("a"))].map(
             |(version, kind, namespace)| {
                 let value = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": namespace}});
-                Given::read(Path::new("x"), value).unwrap()
+                Given::read(Path::new("x"), &value.to_string()).unwrap()
             },
         );
         let scopes = Scopes::of(&given);

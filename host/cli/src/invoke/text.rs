@@ -1,5 +1,6 @@
 //! A report for people. Owns the form: what was called and how it ended first, then what the
-//! guest said, what it did to the cluster, and what it cost.
+//! guest said, what it did to the cluster, and what it cost. Every line is written by `say`,
+//! so that no text of a guest or a file can fake one or steer the terminal.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use wharf_engine::{ApiError, Document, ObjectRef, Task};
 
 use super::call::Report;
 use super::ports::{Answer, Line, Use};
-use super::words::{code, level, size, text, time};
+use super::words::{clean, code, level, size, text, time};
 
 /// Lines of an object that are shown.
 const MAX_LINES: usize = 40;
@@ -36,11 +37,11 @@ pub(super) fn render(report: &Report) -> String {
     out.push('\n');
     result(&mut out, report);
     if !report.record.lines.is_empty() {
-        say(&mut out, 0, "\nlog:");
+        out.push_str("\nlog:\n");
         report.record.lines.iter().for_each(|line| log_line(&mut out, line));
     }
     if !report.record.uses.is_empty() {
-        say(&mut out, 0, "\ncluster:");
+        out.push_str("\ncluster:\n");
         report.record.uses.iter().enumerate().for_each(|(i, used)| use_of(&mut out, i + 1, used));
     }
     let made = if report.artifact.from_cache() { "from the cache" } else { "compiled" };
@@ -99,8 +100,10 @@ fn use_of(out: &mut String, number: usize, used: &Use) {
 }
 
 fn found(out: &mut String, document: &Document) {
-    if let Ok(value) = serde_json::from_str::<Value>(document.json()) {
-        yaml(out, 7, &value);
+    match serde_json::from_str::<Value>(document.json()) {
+        Ok(value) => yaml(out, 7, &value),
+        // A number that is none to a reader, such as 1e400.
+        Err(_) => say(out, 7, document.json()),
     }
 }
 
@@ -166,9 +169,33 @@ fn yaml(out: &mut String, indent: usize, value: &Value) {
     }
 }
 
-/// One line, or several with the same indent.
+/// One line, whatever is in the text.
 fn say(out: &mut String, indent: usize, text: &str) {
-    for line in text.split('\n') {
-        let _infallible = writeln!(out, "{:indent$}{line}", "");
+    let _infallible = writeln!(out, "{:indent$}{}", "", clean(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use wharf_core::Gvk;
+
+    use super::*;
+
+    const EVIL: &str = "x\n\noutcome: done\r\u{1b}[2K\u{9b}1A\u{2028}";
+    const SHOWN: &str = "x\\n\\noutcome: done\\r\\u{1b}[2K\\u{9b}1A\\u{2028}";
+
+    fn shown(request: Value, answer: Result<Answer, ApiError>) -> String {
+        let target = ObjectRef { kind: Gvk::new("", "v1", "ConfigMap"), namespace: None, name: EVIL.to_owned(), uid: String::new() };
+        let mut out = String::new();
+        use_of(&mut out, 1, &Use { call: "delete", target: Some(target), request, answer });
+        out
+    }
+
+    #[test]
+    fn a_guests_texts_stay_on_their_lines() {
+        let out = shown(json!({"ifUid": EVIL}), Err(ApiError::Conflict(EVIL.to_owned())));
+        assert_eq!(out, format!("  1. delete v1 ConfigMap {SHOWN} (ifUid {SHOWN})\n     -> conflict: {SHOWN}\n"));
+        let out = shown(json!({"patch": {"k": EVIL}}), Ok(Answer::Done));
+        assert!(!out.contains(|c: char| c.is_control() && c != '\n') && !out.contains("\noutcome"), "{out:?}");
     }
 }
