@@ -9,7 +9,7 @@ const ROOT_CA = "kube-root-ca.crt";
 
 export default definePlugin({
   describe: {
-    name: "label-guard-ts",
+    name: "label-guard",
     version: "0.1.0",
     subscribe: [{ name: "main", apiVersion: "v1", kind: "ConfigMap", events: ["add", "update"] }],
     limits: { memory: "16Mi" },

@@ -3,6 +3,7 @@
 package wharf
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/wharf-dev/wharf/sdk/go/internal/host"
@@ -27,7 +28,7 @@ func ConfigValue[T any](pointer string) (T, bool, error) {
 	}
 	value, err := jsontext.Decode[T](text)
 	if err != nil {
-		return value, false, &ConfigError{Pointer: pointer, Err: err}
+		return value, false, configError(pointer, err)
 	}
 	return value, true, nil
 }
@@ -49,7 +50,15 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 // readConfig reads into a pointer, whose defaults stay where the configuration says nothing.
 func readConfig(text string, into any) error {
 	if err := jsontext.DecodeStrict(text, into); err != nil {
-		return &ConfigError{Err: err}
+		return configError("", err)
 	}
 	return nil
+}
+
+// configError says the place too where it is known.
+func configError(pointer string, err error) *ConfigError {
+	if problem, ok := errors.AsType[*jsontext.Problem](err); ok {
+		return &ConfigError{Pointer: pointer + problem.Pointer, Err: errors.New(problem.Text)}
+	}
+	return &ConfigError{Pointer: pointer, Err: err}
 }

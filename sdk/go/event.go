@@ -3,6 +3,7 @@
 package wharf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,7 +96,9 @@ type Source interface{ view() View }
 //	replicas, found, err := wharf.Get[int](event, "/spec/replicas")
 //
 // A [encoding/json.RawMessage] is the value's JSON text; for all other types a null counts as
-// absent. A value of another type is a *[ReadError].
+// absent. A value of another type is a *[ReadError], and so is a null in a list or a map of a type
+// that has no null. Fields of structs are found as encoding/json finds them, also under a name in
+// another case.
 func Get[T any](from Source, pointer string) (T, bool, error) {
 	text, found := host.EventGet(from.view().revision, pointer).Get()
 	if !found || jsontext.Absent[T](text) {
@@ -158,6 +161,9 @@ func (e *ReadError) Unwrap() error { return e.Err }
 
 func read[T any](pointer, text string) (T, error) {
 	value, err := jsontext.Decode[T](text)
+	if problem, ok := errors.AsType[*jsontext.Problem](err); ok {
+		return value, &ReadError{Pointer: pointer + problem.Pointer, Err: errors.New(problem.Text)}
+	}
 	if err != nil {
 		return value, &ReadError{Pointer: pointer, Err: err}
 	}

@@ -53,8 +53,8 @@ type GVK = cluster.GVK
 type ObjectRef = cluster.ObjectRef
 
 // Handler is a plugin. It is a pointer to a struct that is its configuration: the struct is
-// read from spec.config of the Plugin document by encoding/json, where fields that it does not
-// have are refused.
+// read from spec.config of the Plugin document by encoding/json. Fields that it does not have
+// under exactly that name are refused, and so is a null for a type that has none.
 //
 // Calls for one key never overlap; calls for different keys may run at the same time in
 // different instances, and the host throws instances away: keep nothing in globals that cannot

@@ -86,7 +86,9 @@ func TestConfigurationIsReadStrictlyAndCheckedAsAWhole(t *testing.T) {
 		`{}`:                        nil,
 		`{"size": -1, "names": []}`: {"size: must not be negative", "names: must not be empty"},
 		`{"size": 99}`:              {"ninety-nine"},
-		`{"sizes": 1}`:              {`config: json: unknown field "sizes"`},
+		`{"sizes": 1}`:              {`config/sizes: unknown field`},
+		`{"SIZE": 1}`:               {`config/SIZE: unknown field`},
+		`{"size": null}`:            {`config/size: null is no int`},
 		`{"size": "x"}`:             {"config: json: cannot unmarshal string into Go struct field script.size of type int"},
 	} {
 		if got := wharftest.New(t).Config(wharftest.JSON(config)).Validate(); !reflect.DeepEqual(got, want) {

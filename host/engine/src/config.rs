@@ -80,6 +80,8 @@ pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
     if config.compile == Compile::Quick {
         settings.cranelift_opt_level(OptLevel::None).cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
         settings.parallel_compilation(true);
+        // Frames of such code are many times larger, above all those of an interpreter's loop.
+        settings.max_wasm_stack(8 * MIB).async_stack_size(16 * MIB);
     }
     settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
     settings

@@ -9,7 +9,7 @@ const ROOT_CA: &str = "kube-root-ca.crt";
 
 /// The configuration.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LabelGuard {
     #[serde(default = "owner")]
     required_label: String,

@@ -135,10 +135,11 @@ static bool parse_bool(wharf_str json, bool *value) {
     return true;
 }
 
-/* All typed readers are alike: nothing there is no error, and null is nothing. */
+/* All typed readers are alike: nothing there is no error, and null is nothing; but who writes null
+   into a configuration means something by it, and no type has it. */
 static bool found(const wharf_view *view, const char *pointer, wharf_str *json) {
     *json = wharf_get_raw(view, pointer);
-    return json->ptr && !wharf_is(*json, "null");
+    return json->ptr && (view->source == CONFIG || !wharf_is(*json, "null"));
 }
 
 bool wharf_get_string(const wharf_view *view, const char *pointer, wharf_str *value) {

@@ -143,6 +143,11 @@ static void configurations(void) {
     test_same(test_refusal(1), "config/greeting: expected a string, found 1");
     test_same(test_refusal(2), "config/number: expected an integer of 64 bits, found 2.5");
     test_same(test_refusal(3), "one sentence more");
+
+    test_begin("{\"greeting\":null,\"number\":null}");
+    test_check(test_validate() == 3);
+    test_same(test_refusal(0), "config/greeting: expected a string, found null");
+    test_same(test_refusal(1), "config/number: expected an integer of 64 bits, found null");
     on_validate = NULL;
     test_check(test_validate() == 0);
 }

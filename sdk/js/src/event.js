@@ -50,9 +50,14 @@ export class View {
     return this.#typed(pointer, "a string", isString);
   }
 
-  /** A whole number. Beyond 2^53 it is as near as JavaScript comes; see `raw`. */
+  /** A whole number, written as one: not 1.0, not 1e3. Beyond 2^53 it is as near as JavaScript comes; see `raw`. */
   integer(pointer) {
-    return this.#typed(pointer, "a whole number", Number.isInteger);
+    const text = this.raw(pointer);
+    if (text === undefined || text === "null") return undefined;
+    // As in the SDKs of other languages, 1.0 and 1e3 are none: JSON.parse would not show the difference.
+    const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isFinite(value)) return value;
+    throw new ReadError(pointer, `it must be a whole number in plain digits, and is ${shown(text)}`);
   }
 
   /** A number. */
@@ -179,6 +184,11 @@ export function kindOf(value) {
   return (
     { string: "a string", number: "a number", boolean: "a boolean", object: "an object" }[typeof value] ?? typeof value
   );
+}
+
+/** A value in an error message: a number is short, and says more than its type. */
+function shown(text) {
+  return /^[-\d]/.test(text) && text.length <= 32 ? text : kindOf(JSON.parse(text));
 }
 
 function isString(value) {

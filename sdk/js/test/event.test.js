@@ -39,7 +39,8 @@ test("typed reads give the value, and undefined for absent and null", async () =
 test("another type is a read error that names the pointer, and ends in a permanent failure", async () => {
   for (const [read, message] of [
     [(event) => event.string("/n"), "/n cannot be read: it must be a string, and is a number"],
-    [(event) => event.integer("/f"), "/f cannot be read: it must be a whole number, and is a number"],
+    [(event) => event.integer("/f"), "/f cannot be read: it must be a whole number in plain digits, and is 1.5"],
+    [(event) => event.integer("/s"), "/s cannot be read: it must be a whole number in plain digits, and is a list"],
     [(event) => event.boolean("/s"), "/s cannot be read: it must be true or false, and is a list"],
     [(event) => event.strings("/metadata"), "/metadata cannot be read: it must be a list of strings, and is an object"],
   ]) {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { JobPromise, settle, takeUnhandled } from "../src/component/promise.js";
+import { JobPromise, forget, settle, takeUnhandled } from "../src/component/promise.js";
 
 test("jobs run in order, after the code that made them", () => {
   const order = [];
@@ -70,4 +70,13 @@ test("a rejection that nobody handles is found", () => {
   handled.catch(() => {});
   settle();
   assert.deepEqual([takeUnhandled(), takeUnhandled()], [["lost"], []]);
+});
+
+test("nothing of a call that broke off is left for the next one", () => {
+  const order = [];
+  JobPromise.resolve().then(() => order.push("left behind"));
+  JobPromise.reject("lost");
+  forget();
+  settle();
+  assert.deepEqual([order, takeUnhandled()], [[], []]);
 });

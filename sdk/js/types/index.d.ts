@@ -107,7 +107,7 @@ export interface Reader {
   /** The whole object; `undefined` if it is absent. Costs its size: prefer `get`. */
   object<T = KubeObject>(): T | undefined;
   string(pointer: string): string | undefined;
-  /** A whole number. Beyond 2^53 it is as near as JavaScript comes; see `raw`. */
+  /** A whole number, written as one: not 1.0, not 1e3. Beyond 2^53 it is as near as JavaScript comes; see `raw`. */
   integer(pointer: string): number | undefined;
   number(pointer: string): number | undefined;
   boolean(pointer: string): boolean | undefined;

@@ -3,17 +3,17 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::bridge;
-use crate::config::{self, ConfigError};
+use crate::config;
 use crate::delivery::{Change, Delivery};
 use crate::describe::Description;
 use crate::event::Event;
 use crate::outcome::{Failure, Outcome, Result};
+use crate::{backend, bridge};
 
 /// A plugin. The type is its configuration: it is read from `spec.config` of the Plugin
 /// document for each call (`{}` where the document has none), so a plugin without
 /// configuration is a `struct` with empty braces. Use serde's `default` for optional
-/// settings and `deny_unknown_fields` to have typing errors refused.
+/// settings. A field of the configuration that the type does not have is refused.
 ///
 /// Calls for one key never overlap; calls for different keys may run at the same time in
 /// different instances, and the host throws instances away: keep nothing in globals.
@@ -61,7 +61,7 @@ pub trait Handler: DeserializeOwned {
 /// One call.
 pub(crate) fn call<H: Handler>(change: Change, delivery: Delivery) -> Result {
     bridge::install();
-    let handler: H = config::config().map_err(|error| Failure::from(&error))?;
+    let handler: H = config::read(&backend::config_json()).map_err(|error| Failure::from(&error))?;
     let event = Event::new(change, delivery);
     match change {
         Change::Add => handler.add(&event),
@@ -73,6 +73,6 @@ pub(crate) fn call<H: Handler>(change: Change, delivery: Delivery) -> Result {
 /// Is this configuration good?
 pub(crate) fn validate<H: Handler>(config: &str) -> std::result::Result<(), Vec<String>> {
     bridge::install();
-    let handler: H = serde_json::from_str(config).map_err(|error| vec![ConfigError::new("", error).to_string()])?;
+    let handler: H = config::read(config).map_err(|error| vec![error.to_string()])?;
     handler.validate()
 }

@@ -33,9 +33,10 @@ void wharf_get_many(const wharf_view *view, const char *const *pointers, size_t 
 
 /*
  * Typed values. True, and `*value` is set, if there is one. If nothing is there, or null, `*value`
- * stays as it was: put the default there. A value of another type is a read error, which ends the
- * call unless it is caught: `permanent` with ObjectInvalid for the event's object, `permanent`
- * with ConfigInvalid for the configuration, `retry` with ObjectInvalid for a text.
+ * stays as it was: put the default there. A value of another type (in the configuration also a
+ * null) is a read error, which ends the call unless it is caught: `permanent` with ObjectInvalid
+ * for the event's object, `permanent` with ConfigInvalid for the configuration, `retry` with
+ * ObjectInvalid for a text.
  */
 bool wharf_get_string(const wharf_view *view, const char *pointer, wharf_str *value);
 bool wharf_get_int(const wharf_view *view, const char *pointer, int64_t *value);

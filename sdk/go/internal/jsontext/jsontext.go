@@ -4,17 +4,22 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
+	"reflect"
 	"strings"
 )
 
-// Decode reads a value. A [json.RawMessage] is the text as it came.
+// Decode reads a value. A [json.RawMessage] is the text as it came. A null in a list or a map is
+// a *[Problem] unless the type has a null.
 func Decode[T any](text string) (T, error) {
 	var value T
 	if raw, ok := any(&value).(*json.RawMessage); ok {
 		*raw = json.RawMessage(text)
 		return value, nil
+	}
+	if strings.Contains(text, "null") {
+		if err := (checker{}).value(json.RawMessage(text), reflect.TypeFor[T](), ""); err != nil {
+			return value, err
+		}
 	}
 	err := json.Unmarshal([]byte(text), &value)
 	return value, err
@@ -28,17 +33,13 @@ func Absent[T any](text string) bool {
 }
 
 // DecodeStrict reads into what a pointer points to, whose fields keep what they have where the
-// text says nothing. A field that is not there is an error.
+// text says nothing. A field that is not there under exactly this name, or a null for a type that
+// has none, is a *[Problem].
 func DecodeStrict(text string, into any) error {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if err := (checker{strict: true}).value(json.RawMessage(text), reflect.TypeOf(into), ""); err != nil {
 		return err
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return fmt.Errorf("there is something behind the JSON value")
-	}
-	return nil
+	return json.Unmarshal([]byte(text), into)
 }
 
 // Encode writes a value, without the escapes that only HTML needs. A [json.RawMessage] stays as

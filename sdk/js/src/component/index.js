@@ -6,12 +6,12 @@
 import "./globals.js";
 import * as host from "#host";
 import { text, u32, unsigned } from "../backend/values.js";
-import { start } from "../backend/state.js";
+import { isRunning, start } from "../backend/state.js";
 import { explainError, failureOf } from "../errors.js";
 import { readConfig } from "../fields.js";
 import { call, describe, isPlugin, isThenable, validate } from "../plugin.js";
 import { Console } from "./console.js";
-import { settle, takeUnhandled } from "./promise.js";
+import { forget, settle, takeUnhandled } from "./promise.js";
 import { explainWithStack } from "./stack.js";
 
 /** What the plugin's configuration was read into; undefined before the first call. */
@@ -32,7 +32,7 @@ function handle(plugin, change, delivery) {
   try {
     // The host never changes it during the life of an instance.
     configuration ??= { value: readConfig(plugin, host.configJson()) };
-    return outcome(finish(call(plugin, change, ownDelivery(delivery), configuration.value)));
+    return outcome(finish(() => call(plugin, change, ownDelivery(delivery), configuration.value)));
   } catch (error) {
     if (isOutOfMemory(error)) throw error;
     throw fault(failureOf(error, explainWithStack));
@@ -49,30 +49,43 @@ function isOutOfMemory(error) {
 
 function check(plugin, config) {
   begin();
-  const problems = attempt("validate failed", () => finish(validate(plugin, config)));
+  const problems = attempt("validate failed", () => finish(() => validate(plugin, config)));
   if (problems.length > 0) throw problems.map(text);
 }
 
 function tell(plugin) {
   begin();
-  return text(attempt("describe failed", () => describe(plugin)));
+  return text(attempt("describe failed", () => finish(() => describe(plugin))));
 }
 
 function begin() {
+  // What the modules started at their top level comes to its end in the first call.
+  if (isRunning()) forget();
   start();
   Console.flush();
 }
 
-/** The result of a handler, when all that it started has come to its end. */
-function finish(result) {
-  const pending = isThenable(result);
+/** The result of a function of the plugin, when all that it started has come to its end. */
+function finish(work) {
   try {
+    const result = begun(work);
+    const pending = isThenable(result);
     const value = settle(pending ? result : undefined);
     return pending ? value : result;
   } finally {
     for (const error of takeUnhandled()) {
       host.logEmit("error", "unhandled rejection", [["error", explainWithStack(error)]]);
     }
+  }
+}
+
+/** What the function returns at once. If it throws, what it started before ends in this call as well. */
+function begun(work) {
+  try {
+    return work();
+  } catch (error) {
+    settle();
+    throw error;
   }
 }
 

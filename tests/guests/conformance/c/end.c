@@ -49,7 +49,7 @@ bool end_command(const char *command, const wharf_event *event, wharf_result *re
         *result = retry();
     } else if (is(command, "permanent")) {
         *result = wharf_permanent(arg_string("reason").ptr, "%s", arg_string("message").ptr);
-    } else if (is(command, "error") || is(command, "rejected")) {
+    } else if (is(command, "error") || is(command, "rejected") || is(command, "leave")) {
         *result = wharf_error("%s", arg_string("message").ptr);
     } else if (is(command, "panic") || is(command, "throw-value")) {
         wharf_panic("%s", arg_string("message").ptr);

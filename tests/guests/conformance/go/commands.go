@@ -26,6 +26,7 @@ func init() {
 		"permanent":    permanent,
 		"error":        plainError,
 		"rejected":     plainError,
+		"leave":        plainError,
 		"panic":        func(c call) (wharf.Outcome, error) { panic(errors.New(c.args.Message)) },
 		"throw-value":  func(c call) (wharf.Outcome, error) { panic(value{c.args.Message}) },
 		"recurse":      func(call) (wharf.Outcome, error) { return wharf.RequeueAfter(time.Duration(recurse(1))), nil },

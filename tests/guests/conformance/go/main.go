@@ -65,7 +65,7 @@ func (g *Guest) Add(event *wharf.Event) (wharf.Outcome, error) {
 		}
 		return wharf.Done(), answer(value)
 	}
-	return wharf.Done(), wharf.Permanent("UnknownCommand", fmt.Sprintf("%q", name))
+	return wharf.Done(), wharf.Permanent("UnknownCommand", fmt.Sprintf("there is no command %q", name))
 }
 
 // Delete runs the command too.

@@ -81,6 +81,7 @@ COMMANDS: dict[str, Command] = {
     "permanent": permanent,
     "error": error,
     "rejected": error,
+    "leave": error,
     "panic": panic,
     "throw-value": throw_value,
     "recurse": recurse,

@@ -40,6 +40,11 @@ export const endCommands = {
     await undefined;
     throw new Error(message);
   },
+  leave({ message }: Message): never {
+    void Promise.resolve().then(() => console.log("left behind"));
+    void Promise.reject(new Error("left behind"));
+    throw new Error(message);
+  },
   recurse: () => report(recurse(0)),
   spin(): void {
     for (let turns = 0; ; turns += 1);

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 
-use crate::support::{Scratch, succeeds, wharf_build};
+use crate::support::{Scratch, succeeds};
 
 #[test]
 fn rust_go_and_c_give_the_same_bytes_in_any_folder() -> Result<()> {
@@ -15,7 +15,7 @@ fn rust_go_and_c_give_the_same_bytes_in_any_folder() -> Result<()> {
         for name in ["one", "ein anderer Ordner/für zwei"] {
             let folder = scratch.plugin(plugin, &format!("{name}/{plugin}"))?;
             let output = folder.join("plugin.wasm");
-            let said = succeeds(wharf_build(&folder)?.arg("--output").arg(&output))?;
+            let said = succeeds(scratch.build(&folder)?.arg("--output").arg(&output))?;
             ensure!(said.out.contains(", reproducible:"), "{plugin} promises nothing: {}", said.out);
             built.push(fs::read(&output)?);
         }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use wharf_testkit::paths;
 
-use crate::support::{Scratch, bare_build, clean, fails, succeeds, wharf_build};
+use crate::support::{Scratch, bare_build, clean, fails, succeeds};
 
 #[test]
 fn the_folder_must_hold_one_language() -> Result<()> {
@@ -63,7 +63,7 @@ fn what_the_compiler_says_is_shown_and_the_old_component_stays() -> Result<()> {
     let output = scratch.path("plugin.wasm");
     fs::write(&output, "the old one")?;
     fs::write(folder.join("more.c"), "int f(void) { return undeclared_name; }\n")?;
-    fails(wharf_build(&folder)?.arg("--output").arg(&output), &["compile the plugin failed", "more.c:1:", "undeclared_name"], "correct")?;
+    fails(scratch.build(&folder)?.arg("--output").arg(&output), &["compile the plugin failed", "more.c:1:", "undeclared_name"], "correct")?;
     fs::write(folder.join("more.c"), "")?;
     // A plugin that no host can use: it watches objects of no version.
     let (right, wrong) = (".api_version = \"v1\"", ".api_version = \"v 1\"");
@@ -71,7 +71,7 @@ fn what_the_compiler_says_is_shown_and_the_old_component_stays() -> Result<()> {
     ensure!(text.contains(right), "the plugin's source has changed");
     fs::write(folder.join("plugin.c"), text.replace(right, wrong))?;
     let words = ["describes itself", "/subscribe/0/apiVersion", "[DescribeFailed]"];
-    fails(wharf_build(&folder)?.arg("--output").arg(&output), &words, "wharf inspect")?;
+    fails(scratch.build(&folder)?.arg("--output").arg(&output), &words, "wharf inspect")?;
     ensure!(fs::read(&output)? == b"the old one", "the old component is gone");
     Ok(())
 }
@@ -86,24 +86,24 @@ fn what_is_no_plugin_is_refused_with_the_names() -> Result<()> {
     let package = |name: &str, kind: &str, code: &str| scratch.folder(name, &[("Cargo.toml", &manifest(kind)), ("src/lib.rs", code)]);
 
     let library = package("library", "rlib", "")?;
-    fails(&mut wharf_build(&library)?, &["Cargo.toml: package other makes no WebAssembly module"], "crate-type = [\"cdylib\"]")?;
+    fails(&mut scratch.build(&library)?, &["Cargo.toml: package other makes no WebAssembly module"], "crate-type = [\"cdylib\"]")?;
 
     // A core module, and none of the exports.
     let core = package("core", "cdylib", "#[unsafe(no_mangle)] pub extern \"C\" fn hello() {}")?;
     let missing = ["wharf:plugin/setup@0.1.0.describe", "wharf:plugin/handler@0.1.0.add", "[WorldMismatch]"];
-    fails(&mut wharf_build(&core)?, &missing, "wharf_sdk::plugin!")?;
+    fails(&mut scratch.build(&core)?, &missing, "wharf_sdk::plugin!")?;
 
     let code = r#"#[unsafe(export_name = "wharf:plugin/handler@0.2.0#add")] pub extern "C" fn add() {}"#;
     let newer = package("newer", "cdylib", code)?;
     fails(
-        &mut wharf_build(&newer)?,
+        &mut scratch.build(&newer)?,
         &["another contract than wharf:plugin@0.1.0: wharf:plugin/handler@0.2.0"],
         "SDK of this wharf's version",
     )?;
 
     let code = "#[link(wasm_import_module = \"wasi2:http/client@9.0.0\")] unsafe extern \"C\" { fn get(); }\n#[unsafe(no_mangle)] pub extern \"C\" fn hello() { unsafe { get() } }";
     let world = package("world", "cdylib", code)?;
-    fails(&mut wharf_build(&world)?, &["wasi2:http/client@9.0.0", "[ImportUnknown]"], "interfaces of wharf:plugin")?;
+    fails(&mut scratch.build(&world)?, &["wasi2:http/client@9.0.0", "[ImportUnknown]"], "interfaces of wharf:plugin")?;
     Ok(())
 }
 
@@ -113,7 +113,7 @@ fn a_document_without_the_grant_is_warned_about() -> Result<()> {
     let folder = scratch.plugin("label-guard-c", "no-grant")?;
     let document = "apiVersion: wharf.dev/v1alpha1\nkind: Plugin\nmetadata: {name: a}\nspec:\n  component: {file: a.wasm}\n  subscribe: [{name: other}]\n";
     fs::write(folder.join("plugin.yaml"), document)?;
-    let said = succeeds(&mut wharf_build(&folder)?)?;
+    let said = succeeds(&mut scratch.build(&folder)?)?;
     for warning in ["plugin.yaml grants nothing of it [GrantMissing]", "/spec/subscribe/0/name: the component has no subscription other"] {
         ensure!(said.err.contains(warning), "{warning:?} is missing in:\n{}", said.err);
     }

@@ -41,7 +41,7 @@ fn after_an_edit_no_language_needs_the_network() -> Result<()> {
         let path = folder.join(source);
         let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         fs::write(&path, text + edit)?;
-        let mut command = offline(&folder, &paths::target().join("tools"))?;
+        let mut command = offline(&folder, &scratch.tools()?)?;
         let output = scratch.path(&format!("{plugin}.wasm"));
         // What cargo compiled for the examples is as good as a first build of this one.
         command.arg("--output").arg(&output).env("CARGO_TARGET_DIR", paths::target().join("guest-build"));
@@ -63,7 +63,7 @@ fn after_an_edit_no_language_needs_the_network() -> Result<()> {
 #[test]
 fn a_first_build_says_that_it_needs_the_network() -> Result<()> {
     let scratch = Scratch::new()?;
-    let tools = scratch.folder("tools", &[])?;
+    let tools = scratch.folder("no tools yet", &[])?;
     let empty = scratch.folder("empty", &[])?;
     let sdk = paths::root().join("sdk").display().to_string();
     let cargo = format!(

@@ -44,8 +44,10 @@ pub(crate) enum Verdict {
 
 /// What `describe` must say.
 pub(crate) enum Told {
-    /// Itself.
+    /// The conformance guest of the language.
     Itself,
+    /// The plugin label-guard, in the same words in every language.
+    LabelGuard,
     /// Nothing: a strike with this text.
     Crash(&'static str),
 }

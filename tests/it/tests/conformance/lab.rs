@@ -126,7 +126,9 @@ impl Table<'_> {
         }
         let want = if self.isolation == Isolation::Reuse { u64::from(times) } else { 1 };
         ensure!(last == want, "the last instance served {last} of {times} calls, wanted {want}");
-        ensure!(peak <= warm + (warm / 4).max(1 << 20), "memory grew from {warm} to {peak} bytes in {times} calls");
+        // Without a collector a call takes what the one before it took: one page, and what it leaves would add up to more.
+        let slack = if self.language.traits.collected { (warm / 4).max(1 << 20) } else { 64 << 10 };
+        ensure!(peak <= warm + slack, "memory grew from {warm} to {peak} bytes in {times} calls, more than by {slack}");
         Ok(())
     }
 
@@ -155,6 +157,7 @@ impl Table<'_> {
         self.ports.take();
         match (told, said) {
             (Told::Itself, Ok(text)) => self.described(&text),
+            (Told::LabelGuard, Ok(text)) => guard_described(&text),
             (Told::Crash(want), Err(Strike { message, .. })) if check::says(&Text::has(want), &message) => Ok(()),
             (_, said) => bail!("describe said {said:?}"),
         }
@@ -174,6 +177,18 @@ impl Table<'_> {
         ensure!(main.events.as_ref().is_none_or(|events| Event::ALL.iter().all(|event| events.contains(event))), "not all events: {text}");
         Ok(())
     }
+}
+
+/// label-guard is one plugin: its language does not show, but in the memory that it asks for.
+fn guard_described(text: &str) -> Result<()> {
+    let Description { name, version, subscribe, .. } =
+        read_description(text).map_err(|problems| anyhow::anyhow!("{problems:?} in {text}"))?;
+    ensure!((&*name, version.as_str()) == ("label-guard", "0.1.0"), "{text}");
+    let [main] = subscribe.as_slice() else { bail!("not one subscription: {text}") };
+    ensure!(&*main.name == "main" && main.kind == Some(Gvk::new("", "v1", "ConfigMap")), "{text}");
+    let events = main.events.as_ref().with_context(|| format!("no events: {text}"))?;
+    ensure!(Event::ALL.iter().all(|event| events.contains(event) == (*event != Event::Delete)), "other events: {text}");
+    Ok(())
 }
 
 /// ConfigMaps and Events in team-a, and nothing else.

@@ -38,6 +38,10 @@ pub(crate) struct Traits {
     pub(crate) panic_message: bool,
     /// What the text of an uncaught error has behind the message, where there is a stack.
     pub(crate) stack: Option<&'static str>,
+    /// What the text of a crash has in it of the place in the source.
+    pub(crate) crash_place: Option<&'static str>,
+    /// Is there a garbage collector, whose heap grows when it likes?
+    pub(crate) collected: bool,
     /// Levels that the language's own logging has.
     pub(crate) levels: &'static [Level],
     /// What a line on standard output becomes.
@@ -87,6 +91,8 @@ const SCRIPT: Traits = Traits {
     allocation: Ending::Strike(Reason::MemoryExceeded),
     panic_message: false,
     stack: Some("at "),
+    crash_place: Some("end."),
+    collected: true,
     levels: ALL_LEVELS,
     print: Print::Line,
 };
@@ -105,6 +111,8 @@ pub(crate) const LANGUAGES: [Language; 6] = [
             allocation: Ending::Strike(Reason::MemoryExceeded),
             panic_message: true,
             stack: None,
+            crash_place: Some("crash.rs:"),
+            collected: false,
             levels: ALL_LEVELS,
             print: Print::Nothing,
         },
@@ -121,6 +129,8 @@ pub(crate) const LANGUAGES: [Language; 6] = [
             allocation: Ending::Strike(Reason::MemoryExceeded),
             panic_message: true,
             stack: None,
+            crash_place: Some("commands.go:"),
+            collected: true,
             levels: NO_TRACE,
             print: Print::Stream,
         },
@@ -137,6 +147,8 @@ pub(crate) const LANGUAGES: [Language; 6] = [
             allocation: Ending::Caught,
             panic_message: true,
             stack: Some("line "),
+            crash_place: Some("commands_crash.py"),
+            collected: true,
             levels: NO_TRACE,
             print: Print::Stream,
         },
@@ -155,6 +167,8 @@ pub(crate) const LANGUAGES: [Language; 6] = [
             allocation: Ending::Strike(Reason::MemoryExceeded),
             panic_message: true,
             stack: None,
+            crash_place: None,
+            collected: false,
             levels: ALL_LEVELS,
             print: Print::Stream,
         },

@@ -108,6 +108,9 @@ impl Results {
         row(&mut text, "an uncaught error's text has the stack", |language| {
             if language.traits.stack.is_some() { "yes" } else { "no" }.to_owned()
         })?;
+        row(&mut text, "a crash's text has the place in the source", |language| {
+            if language.traits.crash_place.is_some() { "yes" } else { "no" }.to_owned()
+        })?;
         row(&mut text, "levels of the language's own logging", |language| levels(language.traits.levels))?;
         row(&mut text, "standard output", |language| {
             match language.traits.print {

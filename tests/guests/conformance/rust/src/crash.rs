@@ -35,7 +35,7 @@ pub(crate) fn obey(command: &str, event: &Event) -> Result {
             Err(after.map_or(failure.clone(), |after| failure.after(after)))
         }
         "permanent" => Err(Failure::permanent(args.reason, args.message)),
-        "error" | "rejected" => Err(Failure::from_error(std::io::Error::other(args.message))),
+        "error" | "rejected" | "leave" => Err(Failure::from_error(std::io::Error::other(args.message))),
         "panic" => panic(&args.message),
         "throw-value" => throw(args.message),
         "recurse" => report(recurse(0)),

@@ -13,7 +13,6 @@ use wharf_sdk::prelude::*;
 
 /// The configuration.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub struct Conformance {
     #[serde(default = "hello")]
     greeting: String,
@@ -67,7 +66,7 @@ impl Conformance {
             "log" | "native-log" | "print" | "enabled" | "config-value" | "now" | "native-now" | "random" | "native-random" => {
                 host::obey(&command, event)
             }
-            "done" | "requeue" | "retry" | "permanent" | "error" | "rejected" | "panic" | "throw-value" | "recurse" | "spin"
+            "done" | "requeue" | "retry" | "permanent" | "error" | "rejected" | "leave" | "panic" | "throw-value" | "recurse" | "spin"
             | "allocate" | "count" | "churn" => crash::obey(&command, event),
             _ if command.starts_with("cluster-") || command == "record-event" => cluster::obey(&command, event),
             _ => unknown(&command),

@@ -23,9 +23,11 @@ pub(crate) fn cases() -> Vec<Case> {
             raw("").reports(r#"{"greeting":"a\"b","number":7,"tags":["x","y"]}"#),
         ]),
         case("raw-of-nothing").calls([raw("").reports("{}"), raw("/greeting").reports(Value::Null)]),
-        case("wrong-type").config(json!({"number": "seven"})).call(unfit()),
-        case("wrong-type-inside").config(json!({"tags": ["a", 1]})).call(unfit()),
-        case("unknown-field").config(json!({"greetings": "typo"})).call(unfit()),
+        case("wrong-type").config(json!({"number": "seven"})).call(unfit("number")),
+        case("wrong-type-inside").config(json!({"tags": ["a", 1]})).call(unfit("tags")),
+        case("unknown-field").config(json!({"greetings": "typo"})).call(unfit("greetings")),
+        case("field-in-another-case").config(json!({"GREETING": "x"})).call(unfit("GREETING")),
+        case("null").config(json!({"greeting": null})).call(unfit("greeting")),
     ]
 }
 
@@ -33,7 +35,7 @@ fn raw(pointer: &str) -> Call {
     add("config-value", json!({"pointer": pointer}))
 }
 
-/// Nobody asked the guest whether the configuration is good, and it is not.
-fn unfit() -> Call {
-    add("config", json!({})).want(Want::Permanent("ConfigInvalid".to_owned(), Text::Has(Vec::new()))).any_lines()
+/// Nobody asked the guest whether the configuration is good, and it is not because of this field.
+fn unfit(field: &str) -> Call {
+    add("config", json!({})).want(Want::Permanent("ConfigInvalid".to_owned(), Text::has(field))).any_lines()
 }

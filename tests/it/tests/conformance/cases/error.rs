@@ -34,8 +34,19 @@ pub(crate) fn cases(traits: &Traits) -> Vec<Case> {
             let parts = [TEXT].into_iter().chain(traits.stack).map(str::to_owned).collect();
             add("error", json!({"message": TEXT})).want(ends(Ending::Caught, Text::Has(parts))).any_lines()
         }),
-        Case::new("error", "empty-text")
-            .call(add("error", json!({"message": ""})).want(ends(Ending::Caught, Text::Has(Vec::new()))).any_lines()),
+        Case::new("error", "text-of-a-crash-has-the-place").call({
+            let parts = traits.panic_message.then_some(TEXT).into_iter().chain(traits.crash_place).map(str::to_owned).collect();
+            add("panic", json!({"message": TEXT})).want(ends(traits.panic, Text::Has(parts))).any_lines()
+        }),
+        // What a handler started and did not wait for belongs to its call, also if it breaks off.
+        Case::new("error", "nothing-left-for-the-next-call").calls(Event::ALL.iter().flat_map(|event| {
+            let leaves = add("leave", json!({"message": TEXT})).event(*event).want(ends(Ending::Caught, Text::has(TEXT))).any_lines();
+            [leaves, add("done", json!({}))]
+        })),
+        Case::new("error", "empty-text").call({
+            let text = traits.stack.map_or_else(|| Text::Is(String::new()), Text::has);
+            add("error", json!({"message": ""})).want(ends(Ending::Caught, text)).any_lines()
+        }),
         Case::new("error", "long-text")
             .call(add("error", json!({"message": "e".repeat(5000)})).want(ends(Ending::Caught, Text::has(&"e".repeat(4000)))).any_lines()),
         Case::new("error", "crash-with-unicode").call({

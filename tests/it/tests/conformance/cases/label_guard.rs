@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wharf_core::Event;
 use wharf_engine::Level;
 
-use crate::conformance::case::{Call, Case, Lines, Verdict, of};
+use crate::conformance::case::{Call, Case, Lines, Told, Verdict, of};
 
 pub(crate) fn label_guard() -> Vec<Case> {
     let case = |name| Case::new("label-guard", name);
@@ -26,12 +26,13 @@ pub(crate) fn label_guard() -> Vec<Case> {
             reports("example.com/team", of(Event::Add, labelled(json!({"owner": "me"})))),
             of(Event::Update, labelled(json!({"example.com/team": "a"}))).previous(labelled(json!({"owner": "me"}))),
         ]),
-        case("no-configuration-is-good").validate(Verdict::Good),
+        case("no-configuration-is-good").validate(Verdict::Good).describe(Told::LabelGuard),
+        case("describe-with-a-configuration").config(json!({"requiredLabel": "team"})).describe(Told::LabelGuard),
         case("an-empty-label-is-refused")
             .config(json!({"requiredLabel": ""}))
             .validate(Verdict::Wrong(vec!["requiredLabel: must not be empty"])),
         case("a-typing-error-is-refused").config(json!({"requiredLabels": "owner"})).validate(Verdict::Mentions("requiredLabels")),
-        case("another-type-is-refused").config(json!({"requiredLabel": 1})).validate(Verdict::Mentions("")),
+        case("another-type-is-refused").config(json!({"requiredLabel": 1})).validate(Verdict::Mentions("requiredLabel")),
     ]
 }
 

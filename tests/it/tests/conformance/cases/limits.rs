@@ -7,17 +7,26 @@ use wharf_core::Reason;
 
 use super::error::ends;
 use crate::conformance::case::{Call, Case, Text, Want, add};
-use crate::conformance::language::Traits;
+use crate::conformance::language::{Ending, Traits};
 
 pub(crate) fn cases(traits: &Traits) -> Vec<Case> {
     let case = |name| Case::new("limit", name).memory(64 << 20);
     vec![
-        case("recursion").calls(and_then(bad("recurse").want(ends(traits.recursion, Text::Has(Vec::new()))))),
-        case("allocation").calls(and_then(bad("allocate").want(ends(traits.allocation, Text::Has(Vec::new()))))),
+        case("recursion").calls(and_then(bad("recurse").want(ends(traits.recursion, names(traits.recursion, "RecursionError"))))),
+        case("allocation").calls(and_then(bad("allocate").want(ends(traits.allocation, names(traits.allocation, "MemoryError"))))),
         case("computing")
             .cpu(Duration::from_millis(300))
-            .calls(and_then(bad("spin").want(Want::Strike(Reason::CpuExceeded, Text::Has(Vec::new()))))),
+            .calls(and_then(bad("spin").want(Want::Strike(Reason::CpuExceeded, Text::has("processor time"))))),
     ]
+}
+
+/// What ran out: in the host's words, or the language's own error where that is caught.
+fn names(ending: Ending, error: &str) -> Text {
+    Text::has(match ending {
+        Ending::Strike(Reason::StackOverflow) => "stack",
+        Ending::Strike(_) => "bytes of memory were asked for",
+        Ending::Caught => error,
+    })
 }
 
 fn bad(command: &str) -> Call {

@@ -21,9 +21,14 @@ pub(crate) fn cases() -> Vec<Case> {
         case("both-are-wrong").config(json!({"greeting": "", "number": -5})).validate(Verdict::Wrong(vec![GREETING, NUMBER])),
         case("unknown-field").config(json!({"greetings": "typo"})).validate(Verdict::Mentions("greetings")),
         case("unknown-unicode-field").config(json!({"größe": 1})).validate(Verdict::Mentions("größe")),
-        case("wrong-type").config(json!({"number": "seven"})).validate(Verdict::Mentions("")),
-        case("wrong-type-inside").config(json!({"tags": ["a", 1]})).validate(Verdict::Mentions("")),
-        case("not-an-integer").config(json!({"number": 1.5})).validate(Verdict::Mentions("")),
+        case("wrong-type").config(json!({"number": "seven"})).validate(Verdict::Mentions("number")),
+        case("wrong-type-inside").config(json!({"tags": ["a", 1]})).validate(Verdict::Mentions("tags")),
+        case("not-an-integer").config(json!({"number": 1.5})).validate(Verdict::Mentions("number")),
+        case("field-in-another-case").config(json!({"GREETING": "x"})).validate(Verdict::Mentions("GREETING")),
+        case("null-for-a-string").config(json!({"greeting": null})).validate(Verdict::Mentions("greeting")),
+        case("null-for-an-integer").config(json!({"number": null})).validate(Verdict::Mentions("number")),
+        case("null-for-a-list").config(json!({"tags": null})).validate(Verdict::Mentions("tags")),
+        case("null-in-a-list").config(json!({"tags": ["a", null]})).validate(Verdict::Mentions("tags")),
         case("crash-in-validate")
             .config(json!({"greeting": "throw"}))
             .validate(Verdict::Crash("thrown in validate"))

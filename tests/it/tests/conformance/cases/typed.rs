@@ -25,7 +25,8 @@ pub(crate) fn cases(traits: &Traits) -> Vec<Case> {
             Integers::Any => read("integer", "9223372036854775808", json!(9_223_372_036_854_775_808_u64)),
             Integers::Doubles => read("integer", "9223372036854775808", json!(9_223_372_036_854_775_808.0)),
         }),
-        case("integer-with-a-fraction").call(refused("integer", "1.5")),
+        case("integer-with-a-fraction").calls(["1.5", "1.0", "-3.0"].map(|value| refused("integer", value))),
+        case("integer-with-an-exponent").calls(["1e3", "1E0", "10e-1"].map(|value| refused("integer", value))),
         case("number").calls(["0.1", "1e308", "-1e308", "5e-324", "2.5", "3", "-0.0", "1e2", "123456789.125"].map(|n| {
             let value: f64 = n.parse().unwrap_or_default();
             read("number", n, json!(value))
@@ -38,7 +39,7 @@ pub(crate) fn cases(traits: &Traits) -> Vec<Case> {
         case("no-integer").calls([r#""1""#, "true", "[]"].map(|value| refused("integer", value))),
         case("no-number").calls([r#""0.1""#, "false", "{}"].map(|value| refused("number", value))),
         case("no-boolean").calls(["1", "0", r#""true""#].map(|value| refused("boolean", value))),
-        case("no-strings").calls([r#""a""#, "[1]", r#"["a",2]"#, "{}"].map(|value| refused("strings", value))),
+        case("no-strings").calls([r#""a""#, "[1]", r#"["a",2]"#, r#"["a",null]"#, "{}"].map(|value| refused("strings", value))),
     ]
 }
 
