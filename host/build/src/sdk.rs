@@ -2,7 +2,7 @@
 //! They fit the host's contract because they come with it. Owns unpacking them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::encode::Adapter;
 use crate::error::BuildError;
@@ -34,7 +34,8 @@ impl Sdk {
     }
 
     /// Puts the SDK's files where the toolchain finds them, and returns the folder. Files that
-    /// are as they should be are left alone: tools look at their times.
+    /// are as they should be are left alone: tools look at their times. What is no part of the
+    /// SDK goes: compilers take whole folders.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -48,8 +49,21 @@ impl Sdk {
             }
             write(&path, bytes)?;
         }
+        remove_others(&folder, &folder, files)?;
         Ok(folder)
     }
+}
+
+fn remove_others(root: &Path, folder: &Path, files: &[(&str, &[u8])]) -> Result<(), BuildError> {
+    for entry in fs::read_dir(folder).map_err(BuildError::files("read", folder))? {
+        let path = entry.map_err(BuildError::files("read", folder))?.path();
+        if path.is_dir() {
+            remove_others(root, &path, files)?;
+        } else if !files.iter().any(|(name, _)| path.strip_prefix(root).is_ok_and(|rest| rest == Path::new(name))) {
+            fs::remove_file(&path).map_err(BuildError::files("remove", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The module that answers what Go's runtime asks of WASI.
@@ -77,10 +91,12 @@ mod tests {
         let workspace = Workspace::open(home.path(), None).unwrap();
         let folder = Sdk::C.unpack(&workspace).unwrap();
         let (name, _) = Sdk::C.parts().1.first().unwrap();
-        let time = |path: &std::path::Path| fs::metadata(path).unwrap().modified().unwrap();
+        let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
         let first = time(&folder.join(name));
-        fs::write(folder.join("other"), "").unwrap();
+        let other = folder.join("src/old.c");
+        fs::write(&other, "").unwrap();
         assert_eq!(Sdk::C.unpack(&workspace).unwrap(), folder);
         assert_eq!(time(&folder.join(name)), first);
+        assert!(!other.exists(), "a compiler would take it");
     }
 }

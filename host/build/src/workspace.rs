@@ -13,6 +13,9 @@ use crate::error::BuildError;
 pub(crate) struct Workspace {
     tools: PathBuf,
     state: PathBuf,
+    outside: bool,
+    /// One build at a time: their files have the same names. Unlocked when it is closed.
+    _lock: fs::File,
 }
 
 impl Workspace {
@@ -22,20 +25,26 @@ impl Workspace {
     /// # Errors
     /// If they cannot be made.
     pub(crate) fn open(folder: &Path, tools: Option<&Path>) -> Result<Self, BuildError> {
-        let this = match tools {
+        let (tools, state) = match tools {
             None => {
                 let state = folder.join(".wharf");
-                Self { tools: state.join("tools"), state }
+                (state.join("tools"), state)
             }
             Some(tools) => {
                 let tools = std::path::absolute(tools).map_err(BuildError::files("find", tools))?;
                 let whose = folder.canonicalize().map_err(BuildError::files("find", folder))?;
                 let digest = format!("{:x}", Sha256::digest(whose.as_os_str().as_encoded_bytes()));
                 let state = tools.join("plugins").join(digest.get(..16).unwrap_or(&digest));
-                Self { tools, state }
+                (tools, state)
             }
         };
-        make(&this.tools)?;
+        make(&tools)?;
+        make(&state)?;
+        let path = state.join("lock");
+        let lock = fs::File::create(&path).map_err(BuildError::files("write", &path))?;
+        lock.lock().map_err(BuildError::files("lock", &path))?;
+        let outside = !state.starts_with(folder);
+        let this = Self { tools, state, outside, _lock: lock };
         make(&this.build())?;
         let ignore = this.state.join(".gitignore");
         if !ignore.exists() {
@@ -52,6 +61,23 @@ impl Workspace {
     /// Unpacked SDKs.
     pub(crate) fn sdk(&self) -> PathBuf {
         self.state.join("sdk")
+    }
+
+    /// The folder for this plugin's files, if they are kept away from its source.
+    pub(crate) fn outside(&self) -> Option<&Path> {
+        self.outside.then_some(&*self.state)
+    }
+
+    /// A file that a tool is about to make: what an earlier build left there is gone.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf, BuildError> {
+        let path = self.build().join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(BuildError::files("remove", &path)(error)),
+            _ => Ok(path),
+        }
     }
 
     /// What is made between the steps of a build.

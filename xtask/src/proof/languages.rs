@@ -90,7 +90,7 @@ fn median(mut rounds: Vec<Figures>) -> Result<Figures> {
 }
 
 async fn native() -> Result<Figures> {
-    let source = Source::start(false)?;
+    let source = Source::start(false).await?;
     let server = format!("http://127.0.0.1:{}", source.port);
     let mut peer = Running::start(Command::new(programs().join("clientgo-typed")).args(["-server", &server, "-encoding", "protobuf"]))?;
     let (mut reports, log) = (lines(peer.0.stdout.take())?, lines(peer.0.stderr.take())?);
@@ -127,7 +127,7 @@ async fn native() -> Result<Figures> {
 }
 
 async fn wharf(guest: &str) -> Result<Figures> {
-    let source = Source::start(true)?;
+    let source = Source::start(true).await?;
     let home = TempDir::new()?;
     let plugins = home.path().join("plugins");
     std::fs::create_dir(&plugins)?;
@@ -233,7 +233,7 @@ struct Source {
 }
 
 impl Source {
-    fn start(as_config_maps: bool) -> Result<Self> {
+    async fn start(as_config_maps: bool) -> Result<Self> {
         let port = free_port()?;
         let mut command = Command::new(programs().join("fakeserver"));
         command.args(["-listen", &format!("127.0.0.1:{port}"), "-pods", &OBJECTS.to_string()]);
@@ -247,11 +247,7 @@ impl Source {
             }
         }
         // The line comes before it listens.
-        let end = Instant::now() + DEADLINE;
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            ensure!(Instant::now() < end, "the server does not listen");
-            std::thread::sleep(LOOK);
-        }
+        wait("the server listens", async || Ok(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok())).await?;
         Ok(Self { port, _process: process })
     }
 

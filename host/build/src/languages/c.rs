@@ -18,7 +18,7 @@ const FIX: &str = "define the functions that <wharf.h> declares: `wharf_describe
 
 pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
     let sdk = Sdk::C.unpack(job.workspace)?;
-    let module = job.workspace.build().join("core.wasm");
+    let module = job.workspace.fresh("core.wasm")?;
     let said = compile(job, &sdk, &module)?;
     let plan = Plan { fix: FIX, ..Plan::default() };
     Ok(Made {

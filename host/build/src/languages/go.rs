@@ -23,8 +23,9 @@ pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
     // In the plugin's folder: go.mod may choose a toolchain.
     let said = go(job, "ask the go command for its version").args(["env", "GOVERSION"]).run()?;
     let version = Version::at_least("go", &said.line(), OLDEST, GET)?;
-    let module = job.workspace.build().join("core.wasm");
-    let mut tool = go(job, "compile the plugin").env("GOOS", "wasip1").env("GOARCH", "wasm").env("CGO_ENABLED", "0");
+    let module = job.workspace.fresh("core.wasm")?;
+    // The compiler's own messages hold no source.
+    let mut tool = go(job, "compile the plugin").downloads().env("GOOS", "wasip1").env("GOARCH", "wasm").env("CGO_ENABLED", "0");
     tool = tool.args(["build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", LINKER, "-o"]);
     let said = tool.arg(&module).arg(".").fix("correct what the go command names").run()?;
     let plan = Plan { embed_world: true, preview1: Some(sdk::go_adapter()), fix: FIX, ..Plan::default() };

@@ -27,7 +27,7 @@ pub(super) fn build(job: &Job<'_>, language: Language) -> Result<Made, BuildErro
     let sdk = Sdk::JavaScript.unpack(job.workspace)?;
     let wit = job.workspace.build().join("wit");
     contract::write_world(&wit, job.options.cluster)?;
-    let module = job.workspace.build().join("component.wasm");
+    let module = job.workspace.fresh("component.wasm")?;
     let mut tool = Tool::new("node", job.folder, "make a component of the JavaScript modules");
     tool = tool.fix("correct what it names").arg(sdk.join("build").join("main.js"));
     tool = tool.args(["--world", contract::GENERATED_WORLD]);

@@ -34,12 +34,18 @@ pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
     let wit = job.workspace.build().join("wit");
     make(&wit)?;
     contract::write_world(&wit, job.options.cluster)?;
-    let module = job.workspace.build().join("component.wasm");
+    let module = job.workspace.fresh("component.wasm")?;
+    // Without the current folder on its path: the encoder's interpreter runs none of the plugin's files.
     let said = Tool::new(python, job.folder, "make a component of the Python modules")
         .env("PYTHONPATH", &encoder)
         // The interpreter that runs the encoder writes nothing beside the source.
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .args(["-c", "import sys, componentize_py; sys.argv[0] = 'componentize-py'; componentize_py.script()", "-q", "-d"])
+        .args([
+            "-c",
+            "import sys; sys.path.pop(0); import componentize_py; sys.argv[0] = 'componentize-py'; componentize_py.script()",
+            "-q",
+            "-d",
+        ])
         .arg(&wit)
         .args(["-w", contract::GENERATED_WORLD, "componentize", "--stub-wasi", ENTRY, "-p"])
         .arg(&sdk)

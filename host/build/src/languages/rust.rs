@@ -39,13 +39,19 @@ pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
 
 fn compile(job: &Job<'_>, toolchain: &Toolchain, package: &Package) -> Result<crate::command::Said, BuildError> {
     let target = toolchain.target.triple();
+    // By itself: only this may lack a network, and a compiler's message may be about one.
+    toolchain.cargo(job, "fetch the packages").downloads().fix(COMPILE).args(["fetch", "--quiet", "--target", target]).run()?;
     let mut cargo = toolchain.cargo(job, "compile the plugin").fix(COMPILE);
     cargo = cargo.args(["rustc", "--quiet", "--release", "--lib", "--target", target, "--message-format", "json-render-diagnostics"]);
     cargo = cargo.arg("--package").arg(&package.name);
     if let Some(home) = cargo_home() {
         // Names of source files are in panic messages: they must not tell whose machine it was.
         let flag = format!("--remap-path-prefix={}=/cargo", home.display());
-        cargo = cargo.arg("--config").arg(format!("target.{target}.rustflags=[{}]", Value::from(flag)));
+        cargo = match author_flags() {
+            // They would hide those of the command line.
+            Some(flags) => cargo.env("CARGO_ENCODED_RUSTFLAGS", format!("{flags}\u{1f}{flag}")),
+            None => cargo.arg("--config").arg(format!("target.{target}.rustflags=[{}]", Value::from(flag))),
+        };
     }
     if job.options.debug {
         cargo = cargo.args(["--config", "profile.release.debug=\"line-tables-only\"", "--config", "profile.release.strip=\"none\""]);
@@ -54,6 +60,12 @@ fn compile(job: &Job<'_>, toolchain: &Toolchain, package: &Package) -> Result<cr
         cargo = cargo.args(["--", "-Clink-arg=--skip-wit-component"]);
     }
     cargo.run()
+}
+
+/// Flags of the compiler in the environment, as cargo encodes them.
+fn author_flags() -> Option<String> {
+    let set = |name: &str| env::var(name).ok().filter(|flags| !flags.trim().is_empty());
+    set("CARGO_ENCODED_RUSTFLAGS").or_else(|| Some(set("RUSTFLAGS")?.split_whitespace().collect::<Vec<_>>().join("\u{1f}")))
 }
 
 fn cargo_home() -> Option<PathBuf> {

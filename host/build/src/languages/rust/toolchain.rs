@@ -57,7 +57,7 @@ impl Toolchain {
             }
         }
         (job.tell)(&format!("adding the target {} with rustup", first.triple()));
-        let rustup = Tool::new("rustup", job.folder, "add the target").get(GET).args(["target", "add", first.triple()]).run();
+        let rustup = Tool::new("rustup", job.folder, "add the target").get(GET).downloads().args(["target", "add", first.triple()]).run();
         if rustup.is_ok() && has(job, first) {
             return Ok(found(first));
         }
@@ -78,15 +78,24 @@ impl Toolchain {
     /// A cargo that compiles with it, in the plugin's folder.
     pub(super) fn cargo(&self, job: &Job<'_>, what: &str) -> Tool {
         if !self.debian {
-            return Tool::new(program("CARGO", "cargo"), job.folder, what).get(GET);
+            return in_its_place(Tool::new(program("CARGO", "cargo"), job.folder, what).get(GET), job);
         }
         // Debian has no target to install: std is built from source, which stable does only so.
-        Tool::new("/usr/bin/cargo", job.folder, what)
+        in_its_place(Tool::new("/usr/bin/cargo", job.folder, what), job)
             .env("RUSTC", "/usr/bin/rustc")
             .without_env("RUSTUP_TOOLCHAIN")
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld")
+    }
+}
+
+/// Where plugins share a folder of tools, what cargo makes lies there too: the plugin's own folder
+/// stays as it is. Whoever has set another place means it.
+fn in_its_place(cargo: Tool, job: &Job<'_>) -> Tool {
+    match job.workspace.outside() {
+        Some(folder) if env::var_os("CARGO_TARGET_DIR").is_none() => cargo.env("CARGO_TARGET_DIR", folder.join("cargo")),
+        _ => cargo,
     }
 }
 
