@@ -16,7 +16,7 @@ const SDKS: [(&str, &str, &[&str]); 4] = [
 ];
 
 /// Folders that are no part of an SDK.
-const LEFT_OUT: [&str; 5] = ["tests", "test", "testing", "node_modules", "__pycache__"];
+const LEFT_OUT: [&str; 4] = ["tests", "test", "node_modules", "__pycache__"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::command::Tool;
 use crate::error::BuildError;
 use crate::version::Version;
@@ -21,6 +23,8 @@ pub(crate) const COMPONENTIZE_QJS: Package = Package { name: "componentize-qjs",
 pub(crate) const ESBUILD: Package = Package { name: "esbuild", version: "0.28.2" };
 
 const PYTHON: &str = "python3";
+/// The Python inside a component: componentize-py brings it.
+pub(crate) const GUEST_PYTHON: &str = "3.14";
 const OLDEST_PYTHON: Version = Version(3, 10, 0);
 const GET_PYTHON: &str = "install Python 3.10 or newer with pip (Debian: `sudo apt-get install python3 python3-pip`)";
 const OLDEST_NODE: Version = Version(20, 0, 0);
@@ -66,7 +70,8 @@ impl<'a> Tools<'a> {
 
     /// A wheel, as a folder of its own.
     pub(crate) fn wheel(&self, package: Package) -> Result<PathBuf, BuildError> {
-        self.once(&[package], |folder, tell| {
+        let name = format!("{}-{}", package.name, package.version);
+        self.once(&name, &name, |folder, tell| {
             let python = self.python()?;
             tell();
             let wanted = format!("{}=={}", package.name, package.version);
@@ -85,7 +90,8 @@ impl<'a> Tools<'a> {
 
     /// Some npm packages, together in a folder of their own, under `node_modules`.
     pub(crate) fn npm(&self, packages: &[Package]) -> Result<PathBuf, BuildError> {
-        self.once(packages, |folder, tell| {
+        let names = full_names(packages);
+        self.once(&names.join("+"), &names.join(" and "), |folder, tell| {
             self.node()?;
             tell();
             let wanted = packages.iter().map(|package| format!("{}@{}", package.name, package.version));
@@ -109,17 +115,47 @@ impl<'a> Tools<'a> {
         said.line().split_whitespace().any(|word| word == package.version).then_some(found)
     }
 
+    /// What a Python plugin depends on, in a folder of its own; `None` if that is nothing. Only
+    /// packages in plain Python: there is no compiler for the others.
+    pub(crate) fn python_packages(&self, dependencies: &[String]) -> Result<Option<PathBuf>, BuildError> {
+        if dependencies.is_empty() {
+            return Ok(None);
+        }
+        let digest = format!("{:x}", Sha256::digest(dependencies.join("\n")));
+        let name = format!("python-packages-{}", digest.get(..16).unwrap_or(&digest));
+        let install = |folder: &Path, tell: &dyn Fn()| {
+            let python = self.python()?;
+            tell();
+            Tool::new(python, self.workspace.tools(), "install the plugin's dependencies with pip")
+                .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1", "--no-compile"])
+                .args(["--only-binary", ":all:", "--implementation", "py", "--abi", "none", "--platform", "any"])
+                .args(["--python-version", GUEST_PYTHON, "--target"])
+                .arg(folder)
+                .args(dependencies)
+                .get(GET_PYTHON)
+                .downloads()
+                .fix("name packages that exist in plain Python: a component has no native libraries")
+                .run()
+                .map(drop)
+        };
+        self.once(&name, &dependencies.join(", "), install).map(Some)
+    }
+
     /// Installs under another name, which becomes the folder's in the end: what is there under
     /// its own name is complete.
-    fn once(&self, packages: &[Package], install: impl FnOnce(&Path, &dyn Fn()) -> Result<(), BuildError>) -> Result<PathBuf, BuildError> {
-        let names: Vec<String> = packages.iter().map(|package| format!("{}-{}", package.name, package.version)).collect();
-        let folder = self.workspace.tools().join(names.join("+"));
+    fn once(
+        &self,
+        name: &str,
+        what: &str,
+        install: impl FnOnce(&Path, &dyn Fn()) -> Result<(), BuildError>,
+    ) -> Result<PathBuf, BuildError> {
+        let folder = self.workspace.tools().join(name);
         if folder.is_dir() {
             return Ok(folder);
         }
-        let unfinished = self.workspace.tools().join(format!("{}.{}.unfinished", names.join("+"), process::id()));
+        let unfinished = self.workspace.tools().join(format!("{name}.{}.unfinished", process::id()));
         crate::workspace::make(&unfinished)?;
-        let tell = || (self.tell)(&format!("installing {} into {}", names.join(" and "), self.workspace.tools().display()));
+        let tell = || (self.tell)(&format!("installing {what} into {}", self.workspace.tools().display()));
         let done = install(&unfinished, &tell).and_then(|()| {
             match fs::rename(&unfinished, &folder) {
                 // Another build was faster.
@@ -133,6 +169,11 @@ impl<'a> Tools<'a> {
     }
 }
 
+/// `NAME-VERSION` of each.
+fn full_names(packages: &[Package]) -> Vec<String> {
+    packages.iter().map(|package| format!("{}-{}", package.name, package.version)).collect()
+}
+
 /// Looks for a program where a shell would.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
@@ -142,8 +183,6 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    const PACKAGE: Package = Package { name: "thing", version: "1.2.3" };
-
     #[test]
     fn installed_once_and_whole() {
         let home = tempfile::tempdir().unwrap();
@@ -151,20 +190,20 @@ mod tests {
         let told = std::cell::RefCell::new(Vec::new());
         let tell = |text: &str| told.borrow_mut().push(text.to_owned());
         let tools = Tools::new(&workspace, &tell);
-        let fail = tools.once(&[PACKAGE], |folder, _| {
+        let fail = tools.once("thing-1.2.3", "thing-1.2.3", |folder, _| {
             fs::write(folder.join("half"), "").unwrap();
             Err(BuildError::NoNetwork { what: "it".to_owned(), output: String::new() })
         });
         assert!(fail.is_err());
         assert_eq!(fs::read_dir(workspace.tools()).unwrap().count(), 0);
         let folder = tools
-            .once(&[PACKAGE], |folder, tell| {
+            .once("thing-1.2.3", "thing-1.2.3", |folder, tell| {
                 tell();
                 fs::write(folder.join("whole"), "").map_err(BuildError::files("write", folder))
             })
             .unwrap();
         assert!(folder.join("whole").is_file() && folder.ends_with("thing-1.2.3"));
-        assert_eq!(tools.once(&[PACKAGE], |_, _| panic!("twice")).unwrap(), folder);
+        assert_eq!(tools.once("thing-1.2.3", "thing-1.2.3", |_, _| panic!("twice")).unwrap(), folder);
         assert_eq!(told.borrow().len(), 1);
         assert!(told.borrow().concat().contains("installing thing-1.2.3 into "));
     }

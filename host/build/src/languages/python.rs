@@ -1,16 +1,18 @@
 //! Python, by componentize-py: the interpreter, the plugin's modules and a picture of memory
 //! after they were loaded. Owns the command line.
 
+use std::ffi::OsStr;
 use std::fs;
 
 use super::{Job, Made, warnings};
 use crate::command::Tool;
+use crate::contract;
 use crate::error::BuildError;
 use crate::plugin::{Reproducible, embedded_sdk};
+use crate::pyproject::Project;
 use crate::sdk::Sdk;
-use crate::tools::COMPONENTIZE_PY;
+use crate::tools::{COMPONENTIZE_PY, GUEST_PYTHON};
 use crate::workspace::{make, read};
-use crate::{contract, toml};
 
 const FIX: &str = "define the plugin in plugin.py, as a class with `@wharf_sdk.plugin`";
 /// The SDK's module that imports `plugin` and serves it.
@@ -28,8 +30,14 @@ pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
             hint: FIX.to_owned(),
         });
     }
+    let project = Project::read(&text).map_err(|problem| BuildError::Manifest {
+        file: manifest,
+        problem,
+        hint: "correct what it names".to_owned(),
+    })?;
     let python = job.tools.python()?;
     let encoder = job.tools.wheel(COMPONENTIZE_PY)?;
+    let packages = job.tools.python_packages(&project.dependencies)?;
     let sdk = Sdk::Python.unpack(job.workspace)?;
     let wit = job.workspace.build().join("wit");
     make(&wit)?;
@@ -51,16 +59,17 @@ pub(super) fn build(job: &Job<'_>) -> Result<Made, BuildError> {
         .arg(&sdk)
         .arg("-p")
         .arg(job.folder)
+        .args(packages.iter().flat_map(|folder| [OsStr::new("-p"), folder.as_os_str()]))
         .arg("-o")
         .arg(&module)
-        .fix("correct what Python names; modules that are imported must be in the plugin's folder")
+        .fix("correct what Python names; modules that are imported are in the plugin's folder, or packages that pyproject.toml names in `dependencies`")
         .run()?;
     let component = read(&module)?;
     contract::check_component(&component, FIX)?;
     Ok(Made {
         component,
-        compiler: "3.14".to_owned(),
-        version: toml::project_version(&text),
+        compiler: GUEST_PYTHON.to_owned(),
+        version: project.version,
         sdk_version: embedded_sdk(),
         tools: vec![COMPONENTIZE_PY.named()],
         reproducible: Reproducible::No(WHY_NOT),
