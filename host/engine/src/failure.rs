@@ -153,7 +153,8 @@ fn frames(trace: &WasmBacktrace) -> Vec<String> {
                 frame.push_str(&format!(" ({place})"));
             }
         } else if let Some((_, name)) = line.split_once(" - ") {
-            frames.push(name.trim().to_owned());
+            // A module without a name of its own.
+            frames.push(name.trim().trim_start_matches("<unknown>!").to_owned());
         }
     }
     frames
