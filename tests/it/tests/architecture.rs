@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("wharf-sdk", &["wharf-sdk"]),
     ("wharf-testkit", &[]),
     ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-engine"]),
-    ("xtask", &["wharf-testkit"]),
+    ("xtask", &["wharf-sdk", "wharf-testkit"]),
 ];
 
 /// All that the pure crate may use.
