@@ -180,19 +180,21 @@ impl Engine {
     /// Waits until an instance may be made: with a full pool making one would fail. Whoever
     /// waits has the slots of instances that idle.
     pub(crate) async fn slot(&self, permits: u32) -> Result<Slot, Strike> {
-        let waiting = Counted::new(&self.0.counts, |counts| &counts.waiting);
         let permits = permits.min(self.0.instances);
+        let permits = match Arc::clone(&self.0.slots).try_acquire_many_owned(permits) {
+            Ok(permits) => permits,
+            Err(_) => self.wait(permits).await?,
+        };
+        self.0.counts.made.fetch_add(1, Ordering::Relaxed);
+        Ok(Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _permits: permits })
+    }
+
+    async fn wait(&self, permits: u32) -> Result<OwnedSemaphorePermit, Strike> {
+        let _waiting = Counted::new(&self.0.counts, |counts| &counts.waiting);
         // After the count: from now on nobody keeps an instance.
         while self.0.slots.available_permits() < permits as usize && self.0.idle.evict() {}
         let permits = Arc::clone(&self.0.slots).acquire_many_owned(permits).await;
-        drop(waiting);
-        match permits {
-            Ok(permits) => {
-                self.0.counts.made.fetch_add(1, Ordering::Relaxed);
-                Ok(Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _permits: permits })
-            }
-            Err(_) => Err(Strike { reason: Reason::Cancelled, message: "the host is stopping".to_owned() }),
-        }
+        permits.map_err(|_closed| Strike { reason: Reason::Cancelled, message: "the host is stopping".to_owned() })
     }
 }
 

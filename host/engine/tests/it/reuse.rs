@@ -20,6 +20,11 @@ async fn add(revision: &Revision) {
     assert_eq!(revision.call(delivery(Event::Add, OBJECT)).await.result, Ok(Ok(Outcome::Done)));
 }
 
+async fn update(revision: &Revision) {
+    let again = Outcome::RequeueAfter(Duration::from_millis(1500));
+    assert_eq!(revision.call(delivery(Event::Update, OBJECT)).await.result, Ok(Ok(again)));
+}
+
 fn counted(ports: &Recorder) -> Vec<String> {
     ports.lines.lock().iter().map(|(_, message, _)| message.clone()).collect()
 }
@@ -146,6 +151,24 @@ async fn who_waits_for_a_slot_gets_one_that_idles() {
     for call in calls {
         call.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn nobody_gives_up_an_instance_while_there_are_slots() {
+    let engine = engine(64);
+    let (one, other) = (counting(&engine).await.0, counting(&engine).await.0);
+    let other = tokio::spawn(async move {
+        for _ in 0..200 {
+            update(&other).await;
+            // The next call needs a slot.
+            other.rest();
+        }
+    });
+    for _ in 0..200 {
+        update(&one).await;
+    }
+    other.await.unwrap();
+    assert_eq!(engine.stats().made_instances, 1 + 200);
 }
 
 #[tokio::test]
