@@ -15,19 +15,21 @@ use wharf_core::{Object, ObjectKey};
 pub struct Change<'a> {
     /// Which key.
     pub key: &'a ObjectKey,
-    /// What the store held before.
+    /// What the handler was told before; `None` if the object was not there or did not match.
     pub old: Option<&'a Arc<Object>>,
-    /// What the store holds now; `None` for a removal.
+    /// What there is now; `None` for a removal.
     pub new: Option<&'a Arc<Object>>,
     /// For a removal: the last state that is known of the removed object. It is the state in the
-    /// watch's DELETED event, or what the store held if that event was not seen.
+    /// watch's DELETED event, or what the store held if that event was not seen, or the last
+    /// state that matched if the object is still there and matches no more.
     pub final_state: Option<&'a Arc<Object>>,
     /// For a removal: does `final_state` come from the DELETED event? True otherwise.
     pub final_known: bool,
     /// How it became known.
     pub cause: ChangeCause,
-    /// Number of the change in its store; grows by one with each. What a late handler is
-    /// told about the store's contents has the number of the last change.
+    /// Number of the change in its store; grows by one with each. What a handler is told of the
+    /// store's contents (when it comes late, moves, or at a resync) has the number of the last
+    /// change.
     pub sequence: u64,
 }
 
@@ -39,17 +41,21 @@ pub enum ChangeCause {
     InitialList,
     /// The watch reported it.
     Watch,
-    /// A later full list differs from the store, or the kind itself is gone.
+    /// A later full list differs from the store, the kind itself is gone, or the registration
+    /// has moved to another informer that knows more.
     Relist,
+    /// Nothing changed (`old` is `new`): the registration asked to be told of everything from
+    /// time to time.
+    Resync,
 }
 
-/// Is told of every change of a store.
+/// Is told of every change of a store that its registration covers.
 ///
 /// Calls come one after the other, in the order of the changes, while the informer's
 /// apply lock is held; the store already holds the new state and may be read. They come
-/// from the informer's task, or from the caller of `attach`. An implementation must be quick, must
-/// not block, must not panic, and must neither attach to nor detach from any informer
-/// (that would wait for the lock that is held).
+/// from tasks of the hub, or from the caller of `attach`. An implementation must be quick, must
+/// not block, must not panic, and must not attach to any informer (that would wait for the lock
+/// that is held). It may drop registrations.
 pub trait ChangeHandler: Send + Sync {
     /// One change.
     fn on_change(&self, change: &Change<'_>);
@@ -57,8 +63,15 @@ pub trait ChangeHandler: Send + Sync {
     /// The handler was attached, after so many changes of the store; before anything else.
     fn on_attached(&self, _sequence: u64) {}
 
-    /// The store follows the server again after it could not: after errors, a refusal, or
-    /// the kind's absence. What differed has been announced.
+    /// A change of the store within the registration's namespace that its selectors hide.
+    fn on_passed(&self, _sequence: u64) {}
+
+    /// The registration is about to read from another informer's store: `on_attached` with that
+    /// store's number follows, then the differences (mostly none), then `on_recovered`.
+    fn on_moving(&self) {}
+
+    /// The store follows the server again after it could not: after errors, a refusal,
+    /// the kind's absence, or a move. What differed has been announced.
     fn on_recovered(&self) {}
 
     /// The first full list has been announced completely. Called at most once for each

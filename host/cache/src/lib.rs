@@ -13,27 +13,33 @@
 //! default): a quiet watch is silent for minutes, and the idle deadline here ends it.
 //! A connect timeout is welcome. Authentication, TLS and base URL are the client's.
 
+mod audience;
 mod backoff;
 mod change;
 mod classify;
 mod decode;
 mod discovery;
+mod filter;
 mod frame;
-mod informers;
+mod hub;
 mod metrics;
 mod options;
 mod reflector;
+mod relocate;
+mod seat;
 mod shared;
 mod source;
 mod spec;
 mod state;
 mod store;
+mod view;
 
 pub use change::{Change, ChangeCause, ChangeHandler};
 pub use discovery::{Discovery, DiscoveryError};
-pub use informers::{Informers, Registration};
+pub use hub::{Attach, FromHandler, Informers, Registration};
 pub use metrics::{CacheMetrics, NoMetrics, WatchEventType};
 pub use options::Options;
-pub use spec::{InformerSpec, Scope};
+pub use spec::{Content, InformerSpec, Scope};
 pub use state::{InformerState, InformerStatus};
 pub use store::Store;
+pub use view::{Look, Pending, View};

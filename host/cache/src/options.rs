@@ -25,6 +25,11 @@ pub struct Options {
     pub internal_error_window: Duration,
     /// The largest answer to a list that is accepted, in bytes of one page.
     pub max_page_bytes: usize,
+    /// More different namespaces than this of one kind are served by one watch of the whole
+    /// cluster, if the server lets it be listed.
+    pub widen_after: usize,
+    /// How long an informer is kept that nobody uses any more. Zero stops it at once.
+    pub linger: Duration,
     /// The longest line of a watch that is accepted, in bytes: one event.
     pub max_line_bytes: usize,
 }
@@ -39,6 +44,8 @@ impl Default for Options {
             always_paginate: false,
             internal_error_window: Duration::ZERO,
             max_page_bytes: 1 << 30,
+            widen_after: 4,
+            linger: Duration::ZERO,
             max_line_bytes: 64 << 20,
         }
     }

@@ -1,26 +1,32 @@
-//! One shared informer: a store, its handlers and its state. Owns the apply lock, under
+//! One shared informer: a store, its audience and its state. Owns the apply lock, under
 //! which every change is put into the store and announced, so that a handler that comes
 //! late misses nothing and hears nothing twice. Never talks to the server.
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tokio::sync::watch;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use wharf_core::{Object, ObjectKey, Reason};
 
-use crate::change::{Change, ChangeCause, ChangeHandler};
+use crate::audience::Audience;
+use crate::change::{Change, ChangeCause};
 use crate::classify::Failure;
 use crate::metrics::{CacheMetrics, WatchEventType};
+use crate::seat::{Calling, Seat};
 use crate::spec::InformerSpec;
 use crate::state::{InformerState, InformerStatus};
 use crate::store::Store;
+use crate::view;
 
 /// What the informer's task and its users share.
 pub(crate) struct Shared {
+    pub(crate) id: u64,
     pub(crate) spec: InformerSpec,
     pub(crate) store: Arc<Store>,
     metrics: Arc<dyn CacheMetrics>,
+    /// Told when the state changes, or when a move can be tried again.
+    hub: Arc<Notify>,
     apply: Mutex<Apply>,
     condition: watch::Sender<Condition>,
 }
@@ -36,45 +42,71 @@ pub(crate) struct Condition {
 
 /// Behind the apply lock.
 #[derive(Default)]
-struct Apply {
-    handlers: Vec<(u64, Arc<dyn ChangeHandler>)>,
-    next_id: u64,
+pub(crate) struct Apply {
+    pub(crate) audience: Audience,
     /// The running or last full list; objects of the time after it carry its number too.
     generation: u64,
-    synced_once: bool,
-    stopped: bool,
+    pub(crate) synced_once: bool,
+    pub(crate) stopped: bool,
+    /// Version of the last list or event, where versions are numbers; bookmarks do not count.
+    pub(crate) version: u64,
+    /// A move waits until this informer has seen more.
+    pub(crate) awaited: bool,
     relists: u64,
     last_heard: Option<Instant>,
     last_error: Option<Arc<str>>,
 }
 
 impl Shared {
-    pub(crate) fn new(spec: InformerSpec, metrics: Arc<dyn CacheMetrics>) -> Self {
+    pub(crate) fn new(id: u64, spec: InformerSpec, metrics: Arc<dyn CacheMetrics>, hub: Arc<Notify>) -> Self {
         metrics.started(&spec);
         let condition = Condition { state: InformerState::Starting, settled: false, synced_once: false };
-        Self { spec, store: Arc::default(), metrics, apply: Mutex::default(), condition: watch::Sender::new(condition) }
+        Self { id, spec, store: Arc::default(), metrics, hub, apply: Mutex::default(), condition: watch::Sender::new(condition) }
     }
 
-    /// Adds a handler and tells it what the store holds, all under one lock.
-    pub(crate) fn attach(&self, handler: Arc<dyn ChangeHandler>) -> u64 {
+    /// Adds a seat and tells its handler what the store holds, all under one lock.
+    pub(crate) fn attach(&self, seat: Arc<Seat>) {
         let mut apply = self.apply.lock();
-        let sequence = self.store.sequence();
-        handler.on_attached(sequence);
-        for object in self.store.list(None) {
-            handler.on_change(&Change::put(&object, None, ChangeCause::InitialList, sequence));
+        let filter = seat.place().filter;
+        {
+            let _calling = Calling::handlers();
+            let sequence = self.store.sequence();
+            seat.handler.on_attached(sequence);
+            for object in view::page(&self.store, filter.as_ref(), None, None, usize::MAX) {
+                seat.tell(None, &Change::put(&object, None, ChangeCause::InitialList, sequence));
+            }
+            if apply.synced_once {
+                seat.tell_synced();
+            }
         }
-        if apply.synced_once {
-            handler.on_synced();
-        }
-        let id = apply.next_id;
-        apply.next_id += 1;
-        apply.handlers.push((id, handler));
-        id
+        apply.audience.add(seat, filter);
     }
 
-    /// Removes a handler; it is not called any more once this returns. Twice is once.
-    pub(crate) fn detach(&self, id: u64) {
-        self.apply.lock().handlers.retain(|(other, _)| *other != id);
+    /// Removes a seat; its handler is not called any more once this returns. False if it is not
+    /// here: it has moved, or was never attached.
+    pub(crate) fn detach(&self, id: u64) -> bool {
+        self.apply.lock().audience.remove(id)
+    }
+
+    /// Tells a seat of some objects after a key, as unchanged; returns the last one's key. Nothing
+    /// if the seat is elsewhere by now.
+    pub(crate) fn resync(&self, seat: &Seat, after: Option<&ObjectKey>, max: usize) -> Option<ObjectKey> {
+        let apply = self.apply.lock();
+        let place = seat.place();
+        if apply.stopped || place.shared.id != self.id {
+            return None;
+        }
+        let _calling = Calling::handlers();
+        let objects = view::page(&self.store, place.filter.as_ref(), None, after, max);
+        for object in &objects {
+            seat.tell(None, &Change::put(object, Some(object), ChangeCause::Resync, self.store.sequence()));
+        }
+        objects.last().map(|object| object.key().clone())
+    }
+
+    /// The apply lock, for a move between two informers.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Apply> {
+        self.apply.lock()
     }
 
     /// Nothing is announced or counted after this.
@@ -86,6 +118,7 @@ impl Shared {
                 condition.state = InformerState::Stopped;
                 condition.settled = true;
             });
+            self.hub.notify_one();
         }
     }
 
@@ -99,14 +132,19 @@ impl Shared {
         }
     }
 
-    /// An object of a full list. An object that did not change is kept as it is.
-    pub(crate) fn listed(&self, object: Object) {
+    /// Objects of a full list, in one step. An object that did not change is kept as it is.
+    pub(crate) fn listed(&self, objects: impl IntoIterator<Item = Object>) {
         let apply = self.apply.lock();
-        if apply.stopped || self.store.touch(&object, apply.generation) {
+        if apply.stopped {
             return;
         }
         let cause = if apply.synced_once { ChangeCause::Relist } else { ChangeCause::InitialList };
-        self.put(&apply, object, cause);
+        for object in objects {
+            if !self.store.touch(&object, apply.generation) {
+                self.put(&apply, object, cause);
+            }
+        }
+        self.report_size();
     }
 
     /// The full list is complete: what it did not show is gone.
@@ -116,11 +154,9 @@ impl Shared {
             return;
         }
         self.sweep(&apply);
-        self.store.set_resource_version(resource_version);
+        self.advance(&mut apply, resource_version, true);
         if !std::mem::replace(&mut apply.synced_once, true) {
-            for (_, handler) in &apply.handlers {
-                handler.on_synced();
-            }
+            apply.audience.each(Seat::tell_synced);
         }
     }
 
@@ -136,40 +172,41 @@ impl Shared {
 
     /// The watch shows an added or changed object.
     pub(crate) fn applied(&self, event: WatchEventType, object: Object) {
-        let apply = self.apply.lock();
+        let mut apply = self.apply.lock();
         if apply.stopped {
             return;
         }
         self.metrics.watch_event(&self.spec, event);
-        self.store.set_resource_version(object.resource_version());
+        self.advance(&mut apply, object.resource_version(), true);
         if !self.store.touch(&object, apply.generation) {
             self.put(&apply, object, ChangeCause::Watch);
+            self.report_size();
         }
     }
 
     /// The watch shows an object's deletion, with its last state.
     pub(crate) fn deleted(&self, object: Object) {
-        let apply = self.apply.lock();
+        let mut apply = self.apply.lock();
         if apply.stopped {
             return;
         }
         self.metrics.watch_event(&self.spec, WatchEventType::Deleted);
-        self.store.set_resource_version(object.resource_version());
+        self.advance(&mut apply, object.resource_version(), true);
         // Nobody knows an object that is not in the store.
         let Some(old) = self.store.remove(object.key()) else { return };
         // The last state of another uid says nothing about the end of the one that was here.
         let known = old.uid() == object.uid();
         let last = if known { Arc::new(object) } else { old.clone() };
-        apply.announce(&Change::removal(&old, &last, known, ChangeCause::Watch, self.store.sequence()));
+        apply.audience.announce(&Change::removal(&old, &last, known, ChangeCause::Watch, self.store.sequence()));
         self.report_size();
     }
 
     /// The watch has shown everything up to this resourceVersion.
     pub(crate) fn bookmark(&self, resource_version: &str) {
-        let apply = self.apply.lock();
+        let mut apply = self.apply.lock();
         if !apply.stopped {
             self.metrics.watch_event(&self.spec, WatchEventType::Bookmark);
-            self.store.set_resource_version(resource_version);
+            self.advance(&mut apply, resource_version, false);
         }
     }
 
@@ -219,7 +256,7 @@ impl Shared {
         let apply = self.apply.lock();
         InformerStatus {
             spec: self.spec.clone(),
-            handlers: apply.handlers.len(),
+            handlers: apply.audience.len(),
             objects: self.store.len(),
             bytes: self.store.bytes(),
             state: self.condition.borrow().state.clone(),
@@ -232,14 +269,25 @@ impl Shared {
     fn put(&self, apply: &Apply, object: Object, cause: ChangeCause) {
         let object = Arc::new(object);
         let old = self.store.insert(object.clone(), apply.generation);
-        apply.announce(&Change::put(&object, old.as_ref(), cause, self.store.sequence()));
-        self.report_size();
+        apply.audience.announce(&Change::put(&object, old.as_ref(), cause, self.store.sequence()));
+    }
+
+    /// The store follows the server up to this version. What follows from it comes at once, under
+    /// the same lock.
+    fn advance(&self, apply: &mut Apply, resource_version: &str, seen: bool) {
+        self.store.set_resource_version(resource_version);
+        if seen {
+            apply.version = apply.version.max(number(resource_version));
+        }
+        if std::mem::take(&mut apply.awaited) {
+            self.hub.notify_one();
+        }
     }
 
     fn sweep(&self, apply: &Apply) {
         for old in self.store.unseen(apply.generation) {
             self.store.remove(old.key());
-            apply.announce(&Change::removal(&old, &old, false, ChangeCause::Relist, self.store.sequence()));
+            apply.audience.announce(&Change::removal(&old, &old, false, ChangeCause::Relist, self.store.sequence()));
         }
         self.report_size();
     }
@@ -267,28 +315,25 @@ impl Shared {
             changed
         });
         if recovered {
-            for (_, handler) in &apply.handlers {
-                handler.on_recovered();
-            }
+            apply.audience.each(|seat| seat.handler.on_recovered());
         }
+        self.hub.notify_one();
     }
 }
 
-impl Apply {
-    fn announce(&self, change: &Change<'_>) {
-        for (_, handler) in &self.handlers {
-            handler.on_change(change);
-        }
-    }
+/// A version as a number. Servers promise that versions of one resource grow; 0 stands for one
+/// that is no number, and is older than all.
+pub(crate) fn number(resource_version: &str) -> u64 {
+    resource_version.parse().unwrap_or(0)
 }
 
 impl<'a> Change<'a> {
-    fn put(new: &'a Arc<Object>, old: Option<&'a Arc<Object>>, cause: ChangeCause, sequence: u64) -> Self {
+    pub(crate) fn put(new: &'a Arc<Object>, old: Option<&'a Arc<Object>>, cause: ChangeCause, sequence: u64) -> Self {
         let key: &ObjectKey = new.key();
         Self { key, old, new: Some(new), final_state: None, final_known: true, cause, sequence }
     }
 
-    fn removal(old: &'a Arc<Object>, last: &'a Arc<Object>, final_known: bool, cause: ChangeCause, sequence: u64) -> Self {
+    pub(crate) fn removal(old: &'a Arc<Object>, last: &'a Arc<Object>, final_known: bool, cause: ChangeCause, sequence: u64) -> Self {
         Self { key: old.key(), old: Some(old), new: None, final_state: Some(last), final_known, cause, sequence }
     }
 }

@@ -20,13 +20,33 @@ pub struct InformerSpec {
     pub label_selector: String,
     /// Field selector in the API's syntax; empty selects everything.
     pub field_selector: String,
+    /// How much of each object is kept.
+    pub content: Content,
 }
 
 impl InformerSpec {
     /// All objects of a kind in a scope.
     pub fn new(kind: Gvk, scope: Scope) -> Self {
-        Self { kind, scope, label_selector: String::new(), field_selector: String::new() }
+        Self { kind, scope, label_selector: String::new(), field_selector: String::new(), content: Content::Full }
     }
+
+    /// The same without selectors and for the whole cluster: what covers every other spec of
+    /// the kind and content.
+    pub(crate) fn widest(&self) -> Self {
+        Self { label_selector: String::new(), field_selector: String::new(), scope: Scope::All, ..self.clone() }
+    }
+}
+
+/// How much of each object a store keeps. `metadata.managedFields` is never part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Content {
+    /// All of it.
+    #[default]
+    Full,
+    /// A Secret without its data: the keys of `data` and `stringData` stay, their values are
+    /// empty, and the annotation with the last applied configuration is gone. Objects of other
+    /// kinds are kept whole.
+    Redacted,
 }
 
 /// The whole cluster or one namespace.

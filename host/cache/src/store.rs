@@ -105,6 +105,11 @@ impl Store {
         self.inner.read().bytes
     }
 
+    /// Are the objects in namespaces? True for an empty store.
+    pub(crate) fn has_namespaces(&self) -> bool {
+        !self.inner.read().namespaces.contains_key(&None)
+    }
+
     /// The resourceVersion up to which the store follows the server; empty before the
     /// first full list.
     pub fn resource_version(&self) -> Box<str> {

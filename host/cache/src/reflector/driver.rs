@@ -31,8 +31,8 @@ pub(crate) struct Reflector<'a> {
 const OBJECTS_PER_TURN: usize = 64;
 
 impl<'a> Reflector<'a> {
-    pub(crate) fn new(shared: &'a Shared, source: Source, discovery: &'a Discovery, options: Options) -> Self {
-        let machine = Machine::new(&options, rand::random::<f64>);
+    pub(crate) fn new(shared: &'a Shared, source: Source, discovery: &'a Discovery, options: Options, not_older_than: Box<str>) -> Self {
+        let machine = Machine::new(&options, rand::random::<f64>, not_older_than);
         Self { shared, source, discovery, machine, options, resource: None }
     }
 
@@ -123,9 +123,8 @@ impl<'a> Reflector<'a> {
         self.shared.heard();
         let page = Page::parse(&what, &body)?;
         for objects in page.items.chunks(OBJECTS_PER_TURN) {
-            for text in objects {
-                self.shared.listed(item(&what, text, &self.shared.spec.kind)?);
-            }
+            let objects = objects.iter().map(|text| item(&what, text, &self.shared.spec.kind));
+            self.shared.listed(objects.collect::<Result<Vec<_>, _>>()?);
             tokio::task::yield_now().await;
         }
         Ok(Input::Page { resource_version: page.resource_version, next: page.next })

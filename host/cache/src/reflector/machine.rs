@@ -165,7 +165,7 @@ const SHORT_WATCH: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// `random` gives numbers in \[0, 1).
-    pub(crate) fn new(options: &Options, random: fn() -> f64) -> Self {
+    pub(crate) fn new(options: &Options, random: fn() -> f64, not_older_than: Box<str>) -> Self {
         Self {
             watch_timeout: options.watch_timeout,
             page_size: options.page_size,
@@ -174,7 +174,7 @@ impl Machine {
             backoff: Backoff::requests(),
             kind_backoff: KindBackoff::new(),
             internal_errors: RetryWindow::new(options.internal_error_window),
-            resource_version: Box::default(),
+            resource_version: not_older_than,
             unavailable: false,
             paginated: false,
             confirming: None,

@@ -23,7 +23,7 @@ impl Run {
     }
 
     fn with(options: Options) -> Self {
-        let machine = Machine::new(&options, || 0.0);
+        let machine = Machine::new(&options, || 0.0, Box::default());
         Self { machine, now: Instant::now(), health: Health::Unchanged, store: StoreCall::Nothing }
     }
 
@@ -198,7 +198,7 @@ fn waits_grow_over_failed_lists() {
 #[test]
 fn watches_last_between_one_and_two_times_the_setting() {
     for (random, want) in [((|| 0.0) as fn() -> f64, 300.0), (|| 0.5, 450.0), (|| 0.999_999, 599.9997)] {
-        let mut machine = Machine::new(&Options::default(), random);
+        let mut machine = Machine::new(&Options::default(), random, Box::default());
         let decision = machine.next(page("10", None), Instant::now());
         assert!(matches!(decision.step, Step::Watch(watch) if (watch.timeout.as_secs_f64() - want).abs() < 0.001), "{want}");
     }

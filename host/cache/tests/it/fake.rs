@@ -55,10 +55,13 @@ pub(crate) struct Fake {
     asked: Arc<watch::Sender<Vec<Asked>>>,
 }
 
+type ByUri = Box<dyn FnMut(&str) -> Reply + Send>;
+
 #[derive(Default)]
 struct Script {
     discovery: Replies,
     lists: Replies,
+    by_uri: Option<ByUri>,
     watches: Replies,
 }
 
@@ -139,6 +142,17 @@ impl Fake {
         self
     }
 
+    /// What lists get by path and query when there are no next answers.
+    pub(crate) fn lists_by(&self, by_uri: impl FnMut(&str) -> Reply + Send + 'static) -> &Self {
+        self.script.lock().by_uri = Some(Box::new(by_uri));
+        self
+    }
+
+    /// The options of [`Self::informers`].
+    pub(crate) fn options(&self) -> Options {
+        Options::default()
+    }
+
     /// The next answers to watches.
     pub(crate) fn watches(&self, replies: impl IntoIterator<Item = Reply>) -> &Self {
         self.script.lock().watches.next.extend(replies);
@@ -192,6 +206,10 @@ impl Fake {
                 script.watches.take()
             } else if uri == "/api/v1" || (uri.starts_with("/apis/") && uri.split('/').count() == 4) {
                 script.discovery.take()
+            } else if script.lists.next.is_empty()
+                && let Some(by_uri) = &mut script.by_uri
+            {
+                by_uri(&uri)
             } else {
                 script.lists.take()
             }
@@ -225,8 +243,12 @@ pub(crate) fn object(name: &str, rv: &str) -> String {
 }
 
 pub(crate) fn object_uid(name: &str, uid: &str, rv: &str) -> String {
+    object_in("a", name, uid, rv)
+}
+
+pub(crate) fn object_in(namespace: &str, name: &str, uid: &str, rv: &str) -> String {
     format!(
-        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"namespace":"a","name":"{name}","uid":"{uid}","resourceVersion":"{rv}"}}}}"#
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"namespace":"{namespace}","name":"{name}","uid":"{uid}","resourceVersion":"{rv}"}}}}"#
     )
 }
 

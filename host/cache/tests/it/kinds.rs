@@ -72,7 +72,7 @@ async fn a_kind_goes_and_comes_back() {
     there.store(true, Ordering::SeqCst);
     assert_eq!(recorder.take(1).await, ["Relist add a/w 25"]);
     fake.wait("watch=1", 3).await;
-    assert_eq!((registration.state(), &*registration.store().resource_version()), (InformerState::Synced, "30"));
+    assert_eq!((registration.state(), &*registration.view().resource_version()), (InformerState::Synced, "30"));
     let lists = fake.asked("widgets?limit=500&resourceVersion=0");
     assert_eq!(lists.len(), 2, "the way back begins like the first time: {lists:?}");
 }
@@ -88,7 +88,7 @@ async fn a_404_alone_removes_nothing() {
     let registration = informers.attach(config_maps(), recorder.clone());
     fake.wait("watch=1", 2).await;
     assert_eq!(recorder.lines(), ["InitialList add a/x 5", "synced"]);
-    assert_eq!((registration.store().len(), fake.list_queries().len()), (1, 3));
+    assert_eq!((registration.view().len(), fake.list_queries().len()), (1, 3));
 }
 
 /// Missing rights are one informer's business; what it has stays.
@@ -102,7 +102,7 @@ async fn missing_rights_keep_the_store() {
     let recorder = Recorder::new();
     let registration = informers.attach(config_maps(), recorder.clone());
     fake.wait("/configmaps", 6).await;
-    assert_eq!((recorder.lines().len(), registration.store().len()), (2, 1));
+    assert_eq!((recorder.lines().len(), registration.view().len()), (2, 1));
     let InformerState::Failing { reason: Reason::Forbidden, message } = registration.state() else { panic!("{:?}", registration.state()) };
     assert_eq!(&*message, "list v1 ConfigMap: HTTP 403: says the server");
     let mut refused = config_maps();

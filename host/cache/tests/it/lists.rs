@@ -29,7 +29,7 @@ async fn versions_are_carried_on() {
     assert!(watches[0].uri.contains("allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds="), "{watches:?}");
     assert!(watches[1].uri.contains("resourceVersion=40&"), "{watches:?}");
     assert_eq!(watches[0].encoding.as_deref(), Some("identity"));
-    assert_eq!(&*registration.store().resource_version(), "40");
+    assert_eq!(&*registration.view().resource_version(), "40");
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,15 +165,15 @@ async fn a_relist_finds_what_was_missed() {
     let registration = informers.attach(config_maps(), recorder.clone());
     registration.settle().await;
     recorder.take(5).await;
-    let kept = registration.store().get(&ObjectKey::new("a", "same")).unwrap();
+    let kept = registration.view().get(&ObjectKey::new("a", "same")).unwrap();
     fake.wait("watch=1", 2).await;
     assert_eq!(
         recorder.lines(),
         ["Relist update a/changed 2 12", "Relist replace a/other u1:4 u2:14", "Relist add a/new 15", "Relist delete a/gone 1 1 unknown"]
     );
-    let same = registration.store().get(&ObjectKey::new("a", "same")).unwrap();
+    let same = registration.view().get(&ObjectKey::new("a", "same")).unwrap();
     assert!(std::sync::Arc::ptr_eq(&kept, &same), "an unchanged object is kept, not copied");
-    assert_eq!((registration.store().len(), informers.snapshot()[0].relists), (4, 1));
+    assert_eq!((registration.view().len(), informers.snapshot()[0].relists), (4, 1));
 }
 
 /// A list that breaks off after its first page removes nothing.

@@ -7,5 +7,7 @@ mod fake;
 mod handlers;
 mod kinds;
 mod lists;
+mod plan;
 mod recorder;
+mod resync;
 mod watches;

@@ -10,11 +10,24 @@ use wharf_core::Reason;
 /// Writes each change down as a line.
 pub(crate) struct Recorder {
     lines: watch::Sender<Vec<String>>,
+    /// Also writes down what is no change.
+    attentive: bool,
 }
 
 impl Recorder {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { lines: watch::Sender::new(Vec::new()) })
+        Arc::new(Self { lines: watch::Sender::new(Vec::new()), attentive: false })
+    }
+
+    /// Also writes down moves, recoveries and changes that selectors hide.
+    pub(crate) fn attentive() -> Arc<Self> {
+        Arc::new(Self { lines: watch::Sender::new(Vec::new()), attentive: true })
+    }
+
+    fn note(&self, line: &str) {
+        if self.attentive {
+            self.write(line.into());
+        }
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
@@ -54,6 +67,18 @@ impl ChangeHandler for Recorder {
 
     fn on_synced(&self) {
         self.write("synced".into());
+    }
+
+    fn on_passed(&self, _: u64) {
+        self.note("passed");
+    }
+
+    fn on_moving(&self) {
+        self.note("moving");
+    }
+
+    fn on_recovered(&self) {
+        self.note("recovered");
     }
 }
 

@@ -54,8 +54,8 @@ async fn events_are_applied() {
         "Watch delete a/x 15 15 unknown",
     ];
     assert_eq!(w.recorder.take(want.len()).await, want);
-    assert!(w.registration.store().is_empty());
-    assert_eq!((w.registration.store().bytes(), &*w.registration.store().resource_version()), (0, "16"));
+    assert!(w.registration.view().is_empty());
+    assert_eq!((w.informers.snapshot()[0].bytes, &*w.registration.view().resource_version()), (0, "16"));
 }
 
 /// R6, R11: a watch that the server closes goes on at once from the last version, which a
@@ -191,7 +191,7 @@ async fn an_internal_error_is_followed_by_a_list() {
     w.fake.lists([list("20", &[])]);
     w.feed.event("ERROR", &status_object(500, "InternalError")).await;
     assert_eq!(w.recorder.take(1).await, ["Relist delete a/x 5 5 unknown"]);
-    assert!(w.registration.store().get(&ObjectKey::new("a", "x")).is_none());
+    assert!(w.registration.view().get(&ObjectKey::new("a", "x")).is_none());
 }
 
 /// CR22, CR15: a silent watch is replaced once its time is over, without a list.
@@ -242,5 +242,5 @@ async fn managed_fields_are_cut() {
     let fields = r#""managedFields":[{"manager":"kubectl"}],"namespace":"a""#;
     w.feed.event("ADDED", &object("y", "11").replace(r#""namespace":"a""#, fields)).await;
     w.recorder.take(1).await;
-    assert_eq!(w.registration.store().get(&ObjectKey::new("a", "y")).unwrap().json(), object("y", "11"));
+    assert_eq!(w.registration.view().get(&ObjectKey::new("a", "y")).unwrap().json(), object("y", "11"));
 }

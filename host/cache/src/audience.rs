@@ -1,0 +1,86 @@
+//! The seats of one informer. Owns the order in which they are told and the index that keeps
+//! an event of one namespace from the handlers of all others; never filters by selectors.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wharf_core::ObjectKey;
+
+use crate::change::Change;
+use crate::filter::Filter;
+use crate::seat::{Calling, Seat};
+
+/// Who is told of what an informer's store goes through. Behind the apply lock.
+#[derive(Default)]
+pub(crate) struct Audience {
+    /// Those who see objects of every namespace.
+    all: Vec<Member>,
+    /// Those who see one namespace of a wider informer. Bounded by the registrations.
+    by_namespace: HashMap<Arc<str>, Vec<Member>>,
+    count: usize,
+}
+
+struct Member {
+    seat: Arc<Seat>,
+    filter: Option<Filter>,
+}
+
+impl Audience {
+    /// Adds a seat that sees through a filter.
+    pub(crate) fn add(&mut self, seat: Arc<Seat>, filter: Option<Filter>) {
+        let namespace: Option<Arc<str>> = filter.as_ref().and_then(Filter::namespace).map(Into::into);
+        let members = match namespace {
+            Some(namespace) => self.by_namespace.entry(namespace).or_default(),
+            None => &mut self.all,
+        };
+        members.push(Member { seat, filter });
+        self.count += 1;
+    }
+
+    /// Takes a seat away; false if it was not there.
+    pub(crate) fn remove(&mut self, id: u64) -> bool {
+        let before = self.count;
+        let mut keep = |members: &mut Vec<Member>| {
+            let length = members.len();
+            members.retain(|member| member.seat.id != id);
+            self.count -= length - members.len();
+            !members.is_empty()
+        };
+        keep(&mut self.all);
+        self.by_namespace.retain(|_, members| keep(members));
+        self.count < before
+    }
+
+    /// Number of seats.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Tells those whom the change's namespace concerns.
+    pub(crate) fn announce(&self, change: &Change<'_>) {
+        let _calling = Calling::handlers();
+        for member in self.concerned(change.key) {
+            member.seat.tell(member.filter.as_ref(), change);
+        }
+    }
+
+    /// Does something with each seat.
+    pub(crate) fn each(&self, mut tell: impl FnMut(&Seat)) {
+        let _calling = Calling::handlers();
+        for member in self.members() {
+            tell(&member.seat);
+        }
+    }
+
+    fn members(&self) -> impl Iterator<Item = &Member> {
+        self.all.iter().chain(self.by_namespace.values().flatten())
+    }
+
+    /// An object outside of namespaces concerns everybody.
+    fn concerned(&self, key: &ObjectKey) -> Box<dyn Iterator<Item = &Member> + '_> {
+        match &key.namespace {
+            None => Box::new(self.members()),
+            Some(namespace) => Box::new(self.all.iter().chain(self.by_namespace.get(namespace).into_iter().flatten())),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The place of one registration among the informers. Owns whose handler it is, what it asked
+//! for and which informer serves it now; never decides that (the hub plans, `relocate` moves).
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::change::{Change, ChangeHandler};
+use crate::filter::Filter;
+use crate::shared::Shared;
+use crate::spec::InformerSpec;
+
+/// Shared by a registration, the informer that serves it, and the hub.
+pub(crate) struct Seat {
+    pub(crate) id: u64,
+    /// What was asked for.
+    pub(crate) want: InformerSpec,
+    pub(crate) handler: Arc<dyn ChangeHandler>,
+    /// Cancelled when the registration has left: the handler is told nothing more.
+    pub(crate) left: CancellationToken,
+    /// For informers that are wider than `want`; `None` if only the server can select.
+    filter: Option<Filter>,
+    place: RwLock<Place>,
+    told_synced: AtomicBool,
+    moves: watch::Sender<u64>,
+}
+
+/// Where a seat is.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) shared: Arc<Shared>,
+    /// What to see of it; `None` is all of it.
+    pub(crate) filter: Option<Filter>,
+    /// The handler is just being told how this informer differs from the one before.
+    pub(crate) moving: bool,
+}
+
+impl Seat {
+    /// A seat at an informer, which does not know of it yet.
+    pub(crate) fn new(id: u64, want: InformerSpec, handler: Arc<dyn ChangeHandler>, shared: Arc<Shared>) -> Self {
+        let filter = Filter::of(&want);
+        let place = Place { filter: through(&filter, &want, &shared), shared, moving: false };
+        Self {
+            id,
+            want,
+            handler,
+            left: CancellationToken::new(),
+            filter,
+            place: RwLock::new(place),
+            told_synced: AtomicBool::new(false),
+            moves: watch::Sender::new(0),
+        }
+    }
+
+    /// Can a wider informer serve it?
+    pub(crate) fn can_be_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Where it is now.
+    pub(crate) fn place(&self) -> Place {
+        self.place.read().clone()
+    }
+
+    /// Seats it elsewhere; `moving` until [`Self::settle_in`].
+    pub(crate) fn sit(&self, shared: Arc<Shared>) -> Place {
+        let place = Place { filter: through(&self.filter, &self.want, &shared), shared, moving: true };
+        *self.place.write() = place.clone();
+        place
+    }
+
+    /// The handler knows what the new place holds.
+    pub(crate) fn settle_in(&self) {
+        self.place.write().moving = false;
+        self.moves.send_modify(|moves| *moves += 1);
+    }
+
+    /// Counts moves, for those who wait for something at one place.
+    pub(crate) fn moves(&self) -> watch::Receiver<u64> {
+        self.moves.subscribe()
+    }
+
+    /// Tells the handler that the first list is complete, once in its life.
+    pub(crate) fn tell_synced(&self) {
+        if !self.left.is_cancelled() && !self.told_synced.swap(true, Ordering::SeqCst) {
+            self.handler.on_synced();
+        }
+    }
+
+    /// Was it told so?
+    pub(crate) fn was_told_synced(&self) -> bool {
+        self.told_synced.load(Ordering::SeqCst)
+    }
+
+    /// Tells the handler of a change within its namespace.
+    pub(crate) fn tell(&self, filter: Option<&Filter>, change: &Change<'_>) {
+        if self.left.is_cancelled() {
+            return;
+        }
+        match filter.map_or(Some(*change), |filter| filter.apply(change)) {
+            Some(change) => self.handler.on_change(&change),
+            None => self.handler.on_passed(change.sequence),
+        }
+    }
+}
+
+/// What a seat sees of an informer through.
+fn through(filter: &Option<Filter>, want: &InformerSpec, shared: &Shared) -> Option<Filter> {
+    if shared.spec == *want { None } else { filter.clone() }
+}
+
+thread_local! {
+    static IN_HANDLER: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Is this thread just calling a handler? Then it holds an apply lock, and waiting for one
+/// would never end.
+pub(crate) fn in_handler() -> bool {
+    IN_HANDLER.get() > 0
+}
+
+/// Marks the thread as calling handlers while it lives.
+pub(crate) struct Calling(());
+
+impl Calling {
+    pub(crate) fn handlers() -> Self {
+        IN_HANDLER.set(IN_HANDLER.get() + 1);
+        Self(())
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        IN_HANDLER.set(IN_HANDLER.get().saturating_sub(1));
+    }
+}

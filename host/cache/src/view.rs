@@ -1,0 +1,140 @@
+//! What a registration sees of its informer's store. Owns the reads; never shows an object
+//! outside of the registration's scope and selectors, whichever informer serves it.
+
+use std::sync::Arc;
+
+use wharf_core::{Object, ObjectKey};
+
+use crate::filter::Filter;
+use crate::seat::Seat;
+use crate::store::Store;
+
+/// The objects of a registration, for reading. It may be kept; after the informer has stopped
+/// it stays as it was. Objects are immutable and shared; order is by namespace, then by name.
+#[derive(Clone)]
+pub struct View {
+    seat: Arc<Seat>,
+}
+
+/// What a view says of one key, and of what its handler was told.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The object now.
+    pub object: Option<Arc<Object>>,
+    /// What the handler still has to hear about.
+    pub pending: Pending,
+}
+
+/// Changes that a store already holds and a handler may not have been told yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// None of this key.
+    Nothing,
+    /// The store's last change is of this key and has this number: who has heard of a lower
+    /// number is about to be told.
+    Since(u64),
+    /// The registration is moving to another informer: what differs is being announced, and
+    /// `on_recovered` follows.
+    Move,
+}
+
+impl View {
+    pub(crate) fn of(seat: Arc<Seat>) -> Self {
+        Self { seat }
+    }
+
+    /// The object of a key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        let place = self.seat.place();
+        place.shared.store.get(key).filter(|object| seen(place.filter.as_ref(), object))
+    }
+
+    /// The object of a key, and whether its handler was told of it.
+    pub fn look(&self, key: &ObjectKey) -> Look {
+        let place = self.seat.place();
+        let (object, last) = place.shared.store.look(key);
+        let object = object.filter(|object| seen(place.filter.as_ref(), object));
+        let pending = match last {
+            _ if place.moving => Pending::Move,
+            Some(sequence) => Pending::Since(sequence),
+            None => Pending::Nothing,
+        };
+        Look { object, pending }
+    }
+
+    /// All objects, or those of one namespace. Costs one `Arc` for each, and one match for each
+    /// object of the namespace if a wider informer serves a selector.
+    pub fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
+        self.after(namespace, None, usize::MAX)
+    }
+
+    /// At most `max` objects after a key, in the order of [`Self::list`]: for readers that go
+    /// through a large store in steps.
+    pub fn after(&self, namespace: Option<&str>, after: Option<&ObjectKey>, max: usize) -> Vec<Arc<Object>> {
+        let place = self.seat.place();
+        page(&place.shared.store, place.filter.as_ref(), namespace, after, max)
+    }
+
+    /// Number of objects. Costs a walk if a wider informer serves the registration.
+    pub fn len(&self) -> usize {
+        let place = self.seat.place();
+        match &place.filter {
+            None => place.shared.store.len(),
+            Some(filter) => page(&place.shared.store, Some(filter), None, None, usize::MAX).len(),
+        }
+    }
+
+    /// Is there none? Costs what [`Self::len`] costs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The resourceVersion up to which the store follows the server; empty before the first
+    /// full list. After a move it is the other informer's, which is never older.
+    pub fn resource_version(&self) -> Box<str> {
+        self.seat.place().shared.store.resource_version()
+    }
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View").field("of", &self.seat.want).finish_non_exhaustive()
+    }
+}
+
+/// Objects of a store as a filter shows them.
+pub(crate) fn page(
+    store: &Store,
+    filter: Option<&Filter>,
+    namespace: Option<&str>,
+    after: Option<&ObjectKey>,
+    max: usize,
+) -> Vec<Arc<Object>> {
+    let Some(filter) = filter else { return store.after(namespace, after, max) };
+    let within = match (filter.namespace(), namespace) {
+        (Some(own), Some(asked)) if own != asked => return Vec::new(),
+        (Some(own), _) => Some(own),
+        (None, asked) => asked,
+    };
+    // A kind outside of namespaces has no such index, and a namespace no effect.
+    let within = within.filter(|_| namespace.is_some() || store.has_namespaces());
+    let (mut found, mut last) = (Vec::new(), after.cloned());
+    while found.len() < max {
+        let step = max.saturating_sub(found.len()).min(STEP);
+        let objects = store.after(within, last.as_ref(), step);
+        last = objects.last().map(|object| object.key().clone());
+        let end = objects.len() < step;
+        found.extend(objects.into_iter().filter(|object| filter.matches(object)));
+        if end {
+            break;
+        }
+    }
+    found
+}
+
+/// Objects that are looked at under one lock of the store.
+const STEP: usize = 1024;
+
+fn seen(filter: Option<&Filter>, object: &Object) -> bool {
+    filter.is_none_or(|filter| filter.matches(object))
+}
