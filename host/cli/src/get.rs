@@ -76,7 +76,7 @@ fn rows<T: DeserializeOwned>(answer: &Value) -> Result<Vec<T>, CliError> {
 fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
     let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "PARKED", "WAITING", "AGE"];
     if wide {
-        head.extend(["SUBSCRIPTIONS", "SOURCE", "MESSAGE"]);
+        head.extend(["SYNCED", "SUBSCRIPTIONS", "SOURCE", "MESSAGE"]);
     }
     let mut table = Table::new(head);
     for row in rows {
@@ -92,7 +92,7 @@ fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
         ];
         if wide {
             let message = row.message.lines().next().unwrap_or_default().to_owned();
-            cells.extend([row.subscriptions.join(","), row.source, message]);
+            cells.extend([row.synced.to_string(), row.subscriptions.join(","), row.source, message]);
         }
         table.row(cells);
     }

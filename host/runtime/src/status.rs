@@ -68,6 +68,7 @@ impl HostStatus {
                     plugin: label,
                     ledger_entries: plugin.stats.ledger_entries as u64,
                     parked_keys: plugin.stats.parked as u64,
+                    synced: plugin.stats.synced,
                     instances: vec![("running", plugin.stats.queue.processing as u64), ("idle", plugin.stats.idle_instances as u64)],
                 });
             }
@@ -93,6 +94,7 @@ impl StatusSource for HostStatus {
                 reason: reason.to_owned(),
                 message,
                 subscriptions: status.subscriptions,
+                synced: status.stats.synced,
                 calls: status.stats.calls,
                 failures: status.stats.failures,
                 parked: status.stats.parked as u64,

@@ -78,6 +78,8 @@ fn everywhere(entry: &wharf_core::plugin::SubscribeEntry) -> Option<Subscription
         label_selector: entry.label_selector.clone(),
         field_selector: entry.field_selector.clone(),
         events: entry.events.clone().unwrap_or_else(|| Event::ALL.to_vec()),
+        resync: None,
+        redacted: false,
     })
 }
 

@@ -2,7 +2,9 @@
 //! of these types is known to be whole and within its ranges.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fields::{Problem, excerpt};
 use super::limits::AskedLimits;
@@ -113,6 +115,15 @@ pub struct SubscribeEntry {
     pub field_selector: Selector,
     /// `events`; `None`: all. Empty: cached for reading, never delivered.
     pub events: Option<Vec<Event>>,
+    /// `resync`: all objects are due again each time this has passed; `None`: never.
+    pub resync: Option<Duration>,
+    /// `content: redacted`: Secrets come without their data. Never there in a description.
+    pub redacted: bool,
+}
+
+impl SubscribeEntry {
+    /// What `resync` may be: 1s, as in client-go, to 24h.
+    pub const RESYNC: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
 }
 
 /// What is delivered again when a new revision goes into service.
@@ -153,4 +164,8 @@ pub struct Subscription {
     /// Which calls are made, in the order of an object's life; empty: none, the kind is
     /// only cached.
     pub events: Vec<Event>,
+    /// All objects are due again each time this has passed; `None`: never.
+    pub resync: Option<Duration>,
+    /// Secrets come without their data.
+    pub redacted: bool,
 }

@@ -25,19 +25,21 @@ pub(super) enum Author {
 pub(super) const MAX_SUBSCRIPTIONS: usize = 32;
 const MAX_NAMESPACES: usize = 256;
 
-const DOCUMENT_FIELDS: [&str; 7] = ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events"];
-const COMPONENT_FIELDS: [&str; 6] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events"];
+const DOCUMENT_FIELDS: [&str; 9] =
+    ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events", "resync", "content"];
+const COMPONENT_FIELDS: [&str; 7] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync"];
 const REFUSED: [Refused; 9] = [
     Refused { field: "namespaces", hint: "remove it: only the Plugin document says where" },
     Refused { field: "onlyIfChanged", hint: "remove it and compare in the handler: event.changed costs little" },
     Refused { field: "map", hint: "remove it: an object is only delivered for itself" },
     Refused { field: "mapping", hint: "remove it: an object is only delivered for itself" },
     Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
-    Refused { field: "resync", hint: "remove it and return requeue-after from the handler" },
+    Refused { field: "content", hint: "remove it: only the Plugin document says how much is shown" },
     Refused { field: "fields", hint: "remove it: the handler may look at every field" },
     Refused { field: "projection", hint: "remove it: the handler may look at every field" },
     Refused { field: "filter", hint: "remove it: filter by labelSelector, or in the handler" },
 ];
+const CONTENTS: [(&str, bool); 2] = [("full", false), ("redacted", true)];
 const EVENTS: [(&str, Event); 3] =
     [(Event::Add.as_str(), Event::Add), (Event::Update.as_str(), Event::Update), (Event::Delete.as_str(), Event::Delete)];
 
@@ -128,7 +130,12 @@ fn entry(node: &Node<'_>, author: Author, problems: &mut Problems) -> Option<Sub
     let label_selector = object.get("labelSelector").and_then(|n| selector(&n, problems)).unwrap_or_default();
     let field_selector = object.get("fieldSelector").and_then(|n| field_selector(&n, problems)).unwrap_or_default();
     let events = object.get("events").and_then(|n| events(&n, problems));
-    Some(SubscribeEntry { name: name?.into(), kind: kind?, namespaces, label_selector, field_selector, events })
+    let resync = object.get("resync").and_then(|n| n.duration(&SubscribeEntry::RESYNC, problems));
+    let redacted = match author {
+        Author::Document => object.get("content").and_then(|n| n.choice(&CONTENTS, problems)).unwrap_or_default(),
+        Author::Component => false,
+    };
+    Some(SubscribeEntry { name: name?.into(), kind: kind?, namespaces, label_selector, field_selector, events, resync, redacted })
 }
 
 fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {

@@ -35,7 +35,7 @@ const SERVER_FIELDS: [Refused; 7] = {
 const SPEC: [&str; 9] = ["component", "serviceAccountName", "suspend", "subscribe", "grants", "limits", "rollout", "isolation", "config"];
 const SPEC_NOT_BUILT: [Refused; 2] = [
     Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
-    Refused { field: "resync", hint: "remove it and return requeue-after from the handler" },
+    Refused { field: "resync", hint: "put it into an entry of subscribe" },
 ];
 const COMPONENT_NOT_BUILT: [Refused; 2] = [
     Refused { field: "oci", hint: "put the component beside the document and write {file: NAME.wasm}" },

@@ -72,11 +72,18 @@ fn narrowed(
             let hint = format!("write apiVersion: {}, kind: {}", kind.api_version(), kind.kind);
             problems.invalid(&format!("{at}/kind"), message, hint);
         }
-        None if needs_naming(kind) => {
-            let hint = format!("if the plugin should see them, write - {}", named_entry(&entry.name, kind));
+        None if needs_naming(kind) && !entry.redacted => {
+            let hint = format!(
+                "if the plugin should see them, write - {}, or content: redacted to show them without their data",
+                named_entry(&entry.name, kind)
+            );
             problems.add(Reason::GrantMissing, at, unnamed(&entry.name, kind), hint);
         }
         _ => {}
+    }
+    if entry.redacted && !needs_naming(kind) {
+        let message = format!("{kind} has nothing to redact: content: redacted is for Secrets");
+        problems.invalid(&format!("{at}/content"), message, "remove it");
     }
     let handled = asked.events.as_deref().unwrap_or(&Event::ALL);
     let refused: Vec<_> = entry.events.iter().flatten().filter(|e| !handled.contains(e)).map(|e| e.as_str()).collect();
@@ -93,6 +100,8 @@ fn narrowed(
     );
     merged.label_selector = asked.label_selector.and(&entry.label_selector);
     merged.field_selector = asked.field_selector.and(&entry.field_selector);
+    merged.resync = entry.resync.or(asked.resync);
+    merged.redacted = entry.redacted;
     Some(merged)
 }
 
@@ -104,6 +113,8 @@ fn subscription(asked: &SubscribeEntry, kind: &Gvk, namespaces: Namespaces, even
         label_selector: asked.label_selector.clone(),
         field_selector: asked.field_selector.clone(),
         events: Event::ALL.into_iter().filter(|e| events.is_none_or(|events| events.contains(e))).collect(),
+        resync: asked.resync,
+        redacted: false,
     }
 }
 

@@ -33,6 +33,8 @@ pub struct PluginRow {
     pub message: String,
     /// What it is subscribed to, in words.
     pub subscriptions: Vec<String>,
+    /// Has it been called, with whatever outcome, for all that was there when it was first served?
+    pub synced: bool,
     /// Guest calls that ended.
     pub calls: u64,
     /// Those that failed.

@@ -4,7 +4,7 @@
 //! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
 //! (see `worker`) and never waits for one while it holds the lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use wharf_cache::Change;
-use wharf_core::ledger::{Ledger, Policy};
+use wharf_core::ledger::{Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
 use wharf_core::{Cause, Gvk, Object, TargetKey};
 use wharf_engine::Revision;
@@ -76,6 +76,9 @@ pub(super) struct State {
     pub(super) subscribed: Arc<Subscribed>,
     /// Why a waiting key was enqueued last; at most one entry per waiting key.
     pub(super) causes: HashMap<TargetKey, Cause>,
+    /// Keys that were there at the start and that no worker has been through yet; `None` once
+    /// there was none left. At most the keys of the queue.
+    pub(super) initial: Option<HashSet<TargetKey>>,
 }
 
 /// Numbers of one dispatcher, for status and metrics.
@@ -93,6 +96,8 @@ pub struct DispatcherStats {
     pub calls: u64,
     /// ... without success.
     pub failures: u64,
+    /// See [`Dispatcher::has_synced`].
+    pub synced: bool,
 }
 
 impl Dispatcher {
@@ -105,7 +110,12 @@ impl Dispatcher {
             label,
             queue,
             serving: ArcSwapOption::empty(),
-            state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new() }),
+            state: Mutex::new(State {
+                ledger: Ledger::new(),
+                subscribed: Arc::default(),
+                causes: HashMap::new(),
+                initial: Some(HashSet::new()),
+            }),
             shared,
             workers: Mutex::new(Vec::new()),
             calls: AtomicU64::new(0),
@@ -142,6 +152,16 @@ impl Dispatcher {
             state.ledger.observe(&key, change.old, change.new, change.final_state, change.final_known);
         }
         self.enqueue(key, cause);
+    }
+
+    /// A subscription's period is over for a key that did not change. Called under the
+    /// informer's lock: never blocks, never fails.
+    pub(super) fn resync(&self, key: TargetKey, announcer: &Announcer) {
+        if !announcer.is_active() {
+            return;
+        }
+        self.state.lock().ledger.mark(&key, Mark::Resync);
+        self.enqueue(key, Cause::Resync);
     }
 
     /// A watch of this kind is in order again: everything that slept is judged.
@@ -217,6 +237,7 @@ impl Dispatcher {
     /// Numbers for status and metrics. Costs a walk over the ledger.
     pub fn stats(&self) -> DispatcherStats {
         let queue = self.queue.stats();
+        let synced = self.has_synced();
         let state = self.state.lock();
         let parked = state.ledger.keys().filter(|key| state.ledger.entry(key).is_some_and(|entry| entry.parked.is_some())).count();
         DispatcherStats {
@@ -226,17 +247,45 @@ impl Dispatcher {
             idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
+            synced,
         }
     }
 
-    /// Enqueues a key; of several causes the last one is told to the guest, but a change
-    /// seen by the watch is never hidden behind a pass over everything.
+    /// Has the plugin been called for everything that was there when it was first served? A call
+    /// counts however it ended; a kind that does not exist or may not be watched has nothing.
+    /// Stays true.
+    pub fn has_synced(&self) -> bool {
+        let mut state = self.state.lock();
+        let synced = match &state.initial {
+            Some(left) => left.is_empty() && self.serving.load().is_some() && state.subscribed.settled(),
+            None => true,
+        };
+        if synced {
+            state.initial = None;
+        }
+        synced
+    }
+
+    /// A worker is through with a key.
+    pub(super) fn through(&self, key: &TargetKey) {
+        if let Some(left) = &mut self.state.lock().initial {
+            left.remove(key);
+        }
+    }
+
+    /// Enqueues a key; of several causes the last one is told to the guest, but no cause is
+    /// ever hidden behind a pass over everything.
     pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
         {
             let mut state = self.state.lock();
-            let known = state.causes.get(&key).copied();
-            if known != Some(Cause::Watch) || cause != Cause::InitialList {
+            let pass = matches!(cause, Cause::InitialList | Cause::Resync);
+            if !pass || !state.causes.contains_key(&key) {
                 state.causes.insert(key.clone(), cause);
+            }
+            if cause == Cause::InitialList
+                && let Some(left) = &mut state.initial
+            {
+                left.insert(key.clone());
             }
         }
         self.queue.add(key);

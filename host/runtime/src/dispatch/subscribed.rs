@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use wharf_cache::{Change, ChangeCause, ChangeHandler, InformerSpec, InformerState, Informers, Registration, Scope, Store};
+use wharf_cache::{
+    Attach, Change, ChangeCause, ChangeHandler, Content, InformerSpec, InformerState, Informers, Pending, Registration, Scope, View,
+};
 use wharf_core::diff::{EventSet, Rules};
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Subscription;
@@ -76,7 +78,8 @@ impl Subscribed {
                     dispatcher: Arc::downgrade(dispatcher),
                 });
                 let handler: Arc<dyn ChangeHandler> = Arc::<Announcer>::clone(&announcer);
-                let registration = informers.attach(spec(&subscription, scope.clone()), handler);
+                let spec = spec(&subscription, scope.clone());
+                let registration = informers.attach_with(spec, handler, Attach { resync: subscription.resync });
                 Attached { scope, registration, announcer }
             });
             let attached = attached.collect();
@@ -128,10 +131,11 @@ impl Subscribed {
     pub fn object(&self, key: &TargetKey) -> Present {
         let TargetKey::Object { key: object, .. } = key else { return Present::Settled(None) };
         let Some(attached) = self.kind(key).and_then(|kind| kind.attached_for(object)) else { return Present::Settled(None) };
-        let (found, changing) = attached.registration.store().look(object);
-        match changing {
-            Some(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(found),
-            _ => Present::Settled(found),
+        let look = attached.registration.view().look(object);
+        match look.pending {
+            Pending::Move => Present::Changing(look.object),
+            Pending::Since(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(look.object),
+            Pending::Since(_) | Pending::Nothing => Present::Settled(look.object),
         }
     }
 
@@ -178,15 +182,20 @@ impl Subscribed {
             .flat_map(|kind| {
                 kind.attached
                     .iter()
-                    .flat_map(|attached| attached.registration.store().list(None))
+                    .flat_map(|attached| attached.registration.view().list(None))
                     .map(|object| TargetKey::object(Arc::clone(&kind.subscription.kind), object.key().clone()))
             })
             .collect()
     }
 
-    /// The store that covers a kind and place, if this plugin may read it from the cache:
-    /// the watch covers it, and no selector of the watch hides objects.
-    pub fn store(&self, kind: &Gvk, namespace: Option<&str>) -> Option<Arc<Store>> {
+    /// Is the state of every watch known? See [`Self::settle`].
+    pub fn settled(&self) -> bool {
+        self.attached().all(|attached| attached.registration.settled())
+    }
+
+    /// The objects of a kind and place, if this plugin may read them from the cache: the
+    /// subscription covers them, no selector hides some, and nothing of them is redacted.
+    pub fn view(&self, kind: &Gvk, namespace: Option<&str>) -> Option<View> {
         let kind = self.kinds.get(kind)?;
         let attached = kind.attached.iter().find(|attached| match (&attached.scope, namespace) {
             (Scope::All, _) => true,
@@ -194,7 +203,8 @@ impl Subscribed {
             (Scope::Namespace(_), None) => false,
         })?;
         let synced = matches!(attached.registration.state(), InformerState::Synced);
-        (synced && !narrowed(&kind.subscription)).then(|| attached.registration.store())
+        let whole = !narrowed(&kind.subscription) && !kind.subscription.redacted;
+        (synced && whole).then(|| attached.registration.view())
     }
 
     fn kind(&self, key: &TargetKey) -> Option<&Kind> {
@@ -239,7 +249,8 @@ fn spec(subscription: &Subscription, scope: Scope) -> InformerSpec {
     } else {
         Default::default()
     };
-    InformerSpec { kind: (*subscription.kind).clone(), scope, label_selector, field_selector }
+    let content = if subscription.redacted { Content::Redacted } else { Content::Full };
+    InformerSpec { kind: (*subscription.kind).clone(), scope, label_selector, field_selector, content }
 }
 
 /// Tells one dispatcher of the changes in one store.
@@ -256,6 +267,11 @@ impl Announcer {
     /// it under the dispatcher's lock.
     pub(super) fn hear(&self, sequence: u64) -> bool {
         self.heard.store(sequence, Ordering::SeqCst);
+        self.is_active()
+    }
+
+    /// Does the dispatcher want to be told?
+    pub(super) fn is_active(&self) -> bool {
         self.active.load(Ordering::SeqCst)
     }
 }
@@ -265,13 +281,18 @@ impl ChangeHandler for Announcer {
         self.heard.store(sequence, Ordering::SeqCst);
     }
 
+    fn on_passed(&self, sequence: u64) {
+        self.heard.store(sequence, Ordering::SeqCst);
+    }
+
     fn on_change(&self, change: &Change<'_>) {
         let Some(dispatcher) = self.dispatcher.upgrade() else { return };
-        let cause = match change.cause {
-            ChangeCause::InitialList => Cause::InitialList,
-            ChangeCause::Watch | ChangeCause::Relist => Cause::Watch,
-        };
-        dispatcher.announce(TargetKey::object(Arc::clone(&self.kind), change.key.clone()), change, cause, self);
+        let key = TargetKey::object(Arc::clone(&self.kind), change.key.clone());
+        match change.cause {
+            ChangeCause::InitialList => dispatcher.announce(key, change, Cause::InitialList, self),
+            ChangeCause::Watch | ChangeCause::Relist => dispatcher.announce(key, change, Cause::Watch, self),
+            ChangeCause::Resync => dispatcher.resync(key, self),
+        }
     }
 
     fn on_recovered(&self) {

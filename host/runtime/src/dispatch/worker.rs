@@ -25,6 +25,7 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
             return;
         }
         work(&dispatcher, &item).await;
+        dispatcher.through(item.key());
     }
 }
 

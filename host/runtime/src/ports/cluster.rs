@@ -143,8 +143,8 @@ impl Cluster {
 
     /// `None`: the cache does not cover it; `Some(None)`: it does, and there is none.
     fn cached(&self, kind: &Gvk, namespace: Option<&str>, name: &str) -> Option<Option<Arc<Object>>> {
-        let store = self.dispatcher.upgrade()?.subscribed().store(kind, namespace)?;
-        Some(store.get(&ObjectKey::new(namespace.unwrap_or(""), name)))
+        let view = self.dispatcher.upgrade()?.subscribed().view(kind, namespace)?;
+        Some(view.get(&ObjectKey::new(namespace.unwrap_or(""), name)))
     }
 
     /// A page from the store; `None` if the cache does not cover it. Goes through the store in
@@ -155,14 +155,14 @@ impl Cluster {
             return None;
         }
         let namespace = options.namespace.as_deref();
-        let store = self.dispatcher.upgrade()?.subscribed().store(kind, namespace)?;
+        let view = self.dispatcher.upgrade()?.subscribed().view(kind, namespace)?;
         let mut after = options.continue_token.strip_prefix(CACHE_TOKEN).map(|token| match token.split_once('/') {
             Some((namespace, name)) => ObjectKey::new(namespace, name),
             None => ObjectKey::new("", token),
         });
         let (limit, mut bytes, mut page) = (limit(options) as usize, 0, Page::default());
         loop {
-            let step = store.after(namespace, after.as_ref(), STEP);
+            let step = view.after(namespace, after.as_ref(), STEP);
             let last = step.len() < STEP;
             for object in step {
                 after = Some(object.key().clone());

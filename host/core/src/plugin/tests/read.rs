@@ -20,6 +20,8 @@ fn every_field() {
         label_selector: Selector::default(),
         field_selector: Selector::default(),
         events: None,
+        resync: None,
+        redacted: false,
     };
     let want = PluginDocument {
         name: PluginName { namespace: "team-a".into(), name: "label-guard".into() },

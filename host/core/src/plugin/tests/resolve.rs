@@ -43,6 +43,18 @@ fn without_subscribe_everything_in_the_own_namespace() {
     assert_eq!(limits.concurrency, 2);
 }
 
+/// The document's period wins; without one the component's wish counts.
+#[test]
+fn resync_periods() {
+    let asks = with(with(described(), "/subscribe/0/resync", json!("1m")), "/subscribe/1/resync", json!("30s"));
+    let document = with(full(), "/spec/subscribe", json!([{"name": "main", "resync": "2h"}, {"name": "other"}]));
+    let periods =
+        |document: &Value| put_together(document, &asks).unwrap().0.iter().map(|s| s.resync.unwrap().as_secs()).collect::<Vec<_>>();
+    assert_eq!(periods(&document), [7200, 30]);
+    assert_eq!(periods(&with(full(), "/spec/subscribe", Value::Null)), [60, 30]);
+    assert_eq!(put_together(&full(), &described()).unwrap().0[0].resync, None);
+}
+
 #[test]
 fn limits_of_document_then_component_then_defaults() {
     let document = read_document(&with(full(), "/spec/limits", json!({"deadline": "1s"}))).unwrap();
@@ -95,7 +107,16 @@ fn secrets_must_be_named() {
     );
     assert_eq!(
         put_together(&subscribe(json!([{"name": "main"}, {"name": "creds"}])), &asks).unwrap_err(),
-        [format!("/spec/subscribe/1: {message} (if the plugin should see them, write - {entry})")]
+        [format!(
+            "/spec/subscribe/1: {message} (if the plugin should see them, write - {entry}, or content: redacted to show them without their data)"
+        )]
+    );
+    let redacted = json!([{"name": "creds", "content": "redacted"}]);
+    let (subscriptions, _) = put_together(&subscribe(redacted), &asks).unwrap();
+    assert!(subscriptions[0].redacted);
+    assert_eq!(
+        put_together(&subscribe(json!([{"name": "main", "content": "redacted"}])), &asks).unwrap_err(),
+        ["/spec/subscribe/0/content: v1 ConfigMap has nothing to redact: content: redacted is for Secrets [DocumentInvalid] (remove it)"]
     );
     let named = json!([{"name": "creds", "apiVersion": "v1", "kind": "Secret"}]);
     assert_eq!(put_together(&subscribe(named), &asks).unwrap().0.len(), 1);

@@ -68,8 +68,20 @@ fn host() -> Arc<Metrics> {
     metrics.on_scrape(move |now| {
         let stats = wharf_queue::Stats { depth: 3, processing: 1, longest_running: Duration::from_millis(250), ..Default::default() };
         now.queues.push(QueueSample::new(PLUGIN.into(), &stats, 4));
-        now.plugins.push(PluginSample { plugin: PLUGIN.into(), ledger_entries: 10, parked_keys: 1, instances: vec![("running", 1)] });
-        let sample = |objects, synced| InformerSample { kind: Gvk::new("", "v1", "ConfigMap"), objects, bytes: 100 * objects, synced };
+        now.plugins.push(PluginSample {
+            plugin: PLUGIN.into(),
+            ledger_entries: 10,
+            parked_keys: 1,
+            instances: vec![("running", 1)],
+            synced: true,
+        });
+        let sample = |objects, synced| InformerSample {
+            kind: Gvk::new("", "v1", "ConfigMap"),
+            objects,
+            bytes: 100 * objects,
+            synced,
+            last_event_age: Some(Duration::from_secs(objects)),
+        };
         now.informers.extend([sample(10, true), sample(5, true)]);
     });
     metrics
@@ -153,7 +165,10 @@ fn removal_leaves_nothing_but_what_is_pulled() {
     metrics.stopped(&spec(&Gvk::new("", "v1", "ConfigMap")));
     let text = metrics.encode().unwrap();
     let pulled = ["workqueue_depth", "workqueue_unfinished", "workqueue_longest", "controller_runtime_active", "controller_runtime_max"];
-    let pulled = pulled.into_iter().chain(["wharf_instances", "wharf_ledger_entries", "wharf_parked_keys"]).collect::<Vec<_>>();
+    let pulled = pulled
+        .into_iter()
+        .chain(["wharf_instances", "wharf_ledger_entries", "wharf_parked_keys", "wharf_plugin_synced"])
+        .collect::<Vec<_>>();
     let left = text.lines().filter(|l| !l.starts_with('#') && l.contains(PLUGIN));
     let left: Vec<_> = left.filter(|l| !pulled.iter().any(|name| l.starts_with(name))).collect();
     assert!(left.is_empty(), "{left:#?}");

@@ -67,6 +67,8 @@ pub struct PluginSample {
     pub ledger_entries: u64,
     /// Keys that are parked.
     pub parked_keys: u64,
+    /// Has it been called for all that was there at the start?
+    pub synced: bool,
     /// Instances by state, for example `running`.
     pub instances: Vec<(&'static str, u64)>,
 }
@@ -82,6 +84,8 @@ pub struct InformerSample {
     pub bytes: u64,
     /// Whether its first list is complete.
     pub synced: bool,
+    /// Time since the server last sent it anything, if it ever did.
+    pub last_event_age: Option<Duration>,
 }
 
 impl From<&wharf_cache::InformerStatus> for InformerSample {
@@ -91,6 +95,7 @@ impl From<&wharf_cache::InformerStatus> for InformerSample {
             objects: status.objects as u64,
             bytes: status.bytes,
             synced: matches!(status.state, wharf_cache::InformerState::Synced),
+            last_event_age: status.last_event_age,
         }
     }
 }
@@ -168,21 +173,31 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
     let entries = plugins.iter().map(|p| (labels(p), p.ledger_entries));
     gauge(encoder, "wharf_ledger_entries", "Objects that the plugin was told about", entries)?;
     let parked = plugins.iter().map(|p| (labels(p), p.parked_keys));
-    gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)
+    gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)?;
+    let synced = plugins.iter().map(|p| (labels(p), u64::from(p.synced)));
+    gauge(encoder, "wharf_plugin_synced", "Whether the plugin has been called for all that was there when it was first served", synced)
 }
 
 fn encode_informers(encoder: &mut DescriptorEncoder<'_>, informers: &[InformerSample]) -> Result<(), fmt::Error> {
-    let mut kinds = BTreeMap::<OfKind, (u64, u64, bool)>::new();
+    let mut kinds = BTreeMap::<OfKind, (u64, u64, bool, Option<Duration>)>::new();
     for informer in informers {
-        let kind = kinds.entry(OfKind { kind: kind_label(&informer.kind) }).or_insert((0, 0, true));
-        *kind = (kind.0 + informer.objects, kind.1 + informer.bytes, kind.2 && informer.synced);
+        let kind = kinds.entry(OfKind { kind: kind_label(&informer.kind) }).or_insert((0, 0, true, None));
+        let age = kind.3.max(informer.last_event_age);
+        *kind = (kind.0 + informer.objects, kind.1 + informer.bytes, kind.2 && informer.synced, age);
     }
     let objects = kinds.iter().map(|(labels, kind)| (labels.clone(), kind.0));
     gauge(encoder, "wharf_informer_objects", "Objects in the stores of a kind", objects)?;
     let bytes = kinds.iter().map(|(labels, kind)| (labels.clone(), kind.1));
     gauge(encoder, "wharf_informer_bytes", "Bytes of the objects in the stores of a kind", bytes)?;
     let synced = kinds.iter().map(|(labels, kind)| (labels.clone(), u64::from(kind.2)));
-    gauge(encoder, "wharf_informer_synced", "Whether all informers of a kind have their first list", synced)
+    gauge(encoder, "wharf_informer_synced", "Whether all informers of a kind have their first list", synced)?;
+    let ages = kinds.iter().filter_map(|(labels, kind)| Some((labels.clone(), kind.3?.as_secs_f64())));
+    gauge(
+        encoder,
+        "wharf_informer_last_event_age_seconds",
+        "Time since the server last sent anything to the quietest informer of a kind",
+        ages,
+    )
 }
 
 /// Writes one family, or nothing if it has no series.
