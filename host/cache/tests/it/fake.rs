@@ -89,6 +89,12 @@ impl Feed {
         self.raw(&format!("{{\"type\":\"{event}\",\"object\":{object}}}\n")).await;
     }
 
+    /// As [`Self::event`], for a watch that the client may have closed.
+    pub(crate) async fn try_event(&self, event: &str, object: &str) -> Result<(), ()> {
+        let line = format!("{{\"type\":\"{event}\",\"object\":{object}}}\n");
+        self.0.send(Ok(Bytes::from(line))).await.map_err(|_| ())
+    }
+
     /// Breaks the connection.
     pub(crate) async fn cut(self) {
         self.0.send(Err(std::io::Error::other("connection reset"))).await.expect("the watch is open");

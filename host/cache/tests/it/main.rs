@@ -10,4 +10,5 @@ mod lists;
 mod plan;
 mod recorder;
 mod resync;
+mod shared;
 mod watches;
