@@ -54,7 +54,7 @@ pub enum ChangeCause {
 /// Calls come one after the other, in the order of the changes, while the informer's
 /// apply lock is held; the store already holds the new state and may be read. They come
 /// from tasks of the hub, or from the caller of `attach`. An implementation must be quick, must
-/// not block, must not panic, and must not attach to any informer (that would wait for the lock
+/// not block, must not panic (what it was told is skipped then), and must not attach to any informer (that would wait for the lock
 /// that is held). It may drop registrations.
 pub trait ChangeHandler: Send + Sync {
     /// One change.

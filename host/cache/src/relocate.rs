@@ -54,13 +54,13 @@ pub(crate) fn relocate(seat: &Arc<Seat>, from: &Arc<Shared>, to: &Arc<Shared>) -
         return Moved::Void;
     }
     let _calling = Calling::handlers();
-    seat.handler.on_moving();
+    seat.call(|handler| handler.on_moving());
     let place = seat.sit(Arc::clone(to));
-    seat.handler.on_attached(to.store.sequence());
+    seat.call(|handler| handler.on_attached(to.store.sequence()));
     differ(seat, (from, before.filter.as_ref()), (to, place.filter.as_ref()), told);
     finish(seat, place.filter, &mut target);
     if told {
-        seat.handler.on_recovered();
+        seat.call(|handler| handler.on_recovered());
     }
     Moved::Done
 }

@@ -2,12 +2,14 @@
 //! for and which informer serves it now; never decides that (the hub plans, `relocate` moves).
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use wharf_core::Reason;
 
 use crate::change::{Change, ChangeHandler};
 use crate::filter::Filter;
@@ -19,7 +21,7 @@ pub(crate) struct Seat {
     pub(crate) id: u64,
     /// What was asked for.
     pub(crate) want: InformerSpec,
-    pub(crate) handler: Arc<dyn ChangeHandler>,
+    handler: Arc<dyn ChangeHandler>,
     /// Cancelled when the registration has left: the handler is told nothing more.
     pub(crate) left: CancellationToken,
     /// For informers that are wider than `want`; `None` if only the server can select.
@@ -84,10 +86,23 @@ impl Seat {
         self.moves.subscribe()
     }
 
+    /// Calls the handler, unless its registration has left. A handler must not panic; one that
+    /// does harms itself only: what it was told is skipped, and said in the log.
+    pub(crate) fn call(&self, call: impl FnOnce(&dyn ChangeHandler)) {
+        if self.left.is_cancelled() {
+            return;
+        }
+        let called = catch_unwind(AssertUnwindSafe(|| call(&*self.handler)));
+        if called.is_err() {
+            let (kind, scope) = (&self.want.kind, &self.want.scope);
+            tracing::error!(%kind, %scope, reason = %Reason::HostError, "a handler of an informer panicked; what it was told is skipped");
+        }
+    }
+
     /// Tells the handler that the first list is complete, once in its life.
     pub(crate) fn tell_synced(&self) {
-        if !self.left.is_cancelled() && !self.told_synced.swap(true, Ordering::SeqCst) {
-            self.handler.on_synced();
+        if !self.told_synced.swap(true, Ordering::SeqCst) {
+            self.call(|handler| handler.on_synced());
         }
     }
 
@@ -98,12 +113,9 @@ impl Seat {
 
     /// Tells the handler of a change within its namespace.
     pub(crate) fn tell(&self, filter: Option<&Filter>, change: &Change<'_>) {
-        if self.left.is_cancelled() {
-            return;
-        }
         match filter.map_or(Some(*change), |filter| filter.apply(change)) {
-            Some(change) => self.handler.on_change(&change),
-            None => self.handler.on_passed(change.sequence),
+            Some(change) => self.call(|handler| handler.on_change(&change)),
+            None => self.call(|handler| handler.on_passed(change.sequence)),
         }
     }
 }

@@ -71,7 +71,7 @@ impl Shared {
         {
             let _calling = Calling::handlers();
             let sequence = self.store.sequence();
-            seat.handler.on_attached(sequence);
+            seat.call(|handler| handler.on_attached(sequence));
             for object in view::page(&self.store, filter.as_ref(), None, None, usize::MAX) {
                 seat.tell(None, &Change::put(&object, None, ChangeCause::InitialList, sequence));
             }
@@ -315,7 +315,7 @@ impl Shared {
             changed
         });
         if recovered {
-            apply.audience.each(|seat| seat.handler.on_recovered());
+            apply.audience.each(|seat| seat.call(|handler| handler.on_recovered()));
         }
         self.hub.notify_one();
     }

@@ -115,6 +115,40 @@ async fn ci11_the_shutdown_leaves_no_handler_running() {
     }
 }
 
+/// Panics at every other change.
+#[derive(Default)]
+struct Panics(AtomicUsize);
+
+impl ChangeHandler for Panics {
+    fn on_change(&self, change: &Change<'_>) {
+        let calls = self.0.fetch_add(1, Ordering::SeqCst);
+        assert!(calls % 2 == 1, "a defect at {}", change.key);
+    }
+}
+
+/// CI12: a handler that panics misses what it was told; it stops neither the watch nor the others,
+/// and goes on at once (client-go waits for a second, and never calls it synced).
+#[tokio::test(start_paused = true)]
+async fn ci12_a_handler_that_panics_stops_nobody() {
+    let fake = Fake::new();
+    fake.lists([list("10", &[object("x", "1")])]);
+    let feed = fake.open_watch();
+    let informers = fake.informers();
+    let (panics, stays) = (Arc::new(Panics::default()), Recorder::new());
+    let first = informers.attach(config_maps(), panics.clone());
+    let _second = informers.attach(config_maps(), stays.clone());
+    first.settle().await;
+    for rv in 11..16 {
+        feed.event("MODIFIED", &object("x", &rv.to_string())).await;
+    }
+    let lines = stays.take(7).await;
+    assert_eq!(
+        lines[2..],
+        ["Watch update a/x 1 11", "Watch update a/x 11 12", "Watch update a/x 12 13", "Watch update a/x 13 14", "Watch update a/x 14 15"]
+    );
+    assert_eq!((panics.0.load(Ordering::SeqCst), first.has_synced(), fake.list_queries().len()), (6, true, 1));
+}
+
 /// CI15: who waits for several is told which of them are late.
 #[tokio::test(start_paused = true)]
 async fn ci15_waiting_names_the_laggards() {
@@ -266,8 +300,7 @@ async fn cf21_random_histories_end_in_the_sources_picture() {
         feed.raw("cut off}\n").await;
         fake.wait("watch=1", watches + 1).await;
         let source = source.lock();
-        let want: BTreeMap<_, _> =
-            source.1.iter().map(|(name, (uid, rv))| (format!("a/{name}"), (uid.clone(), rv.to_string()))).collect();
+        let want: BTreeMap<_, _> = source.1.iter().map(|(name, (uid, rv))| (format!("a/{name}"), (uid.clone(), rv.to_string()))).collect();
         for (picture, _) in &all {
             assert_eq!(*picture.objects.lock(), want, "seed {seed}");
         }
