@@ -230,13 +230,16 @@ impl ChangeHandler for Picture {
     }
 }
 
+/// The last version, and by name uid and version.
+type Source = (u64, BTreeMap<String, (String, u64)>);
+
 /// CF21: many additions, changes, deletions and recreations, cuts in between: at the end every
 /// handler's picture is the source's.
 #[tokio::test(start_paused = true)]
 async fn cf21_random_histories_end_in_the_sources_picture() {
     for seed in 0..20_u64 {
         let fake = Fake::new();
-        let source: Arc<Mutex<(u64, BTreeMap<String, (String, u64)>)>> = Arc::new(Mutex::new((10, BTreeMap::new())));
+        let source: Arc<Mutex<Source>> = Arc::new(Mutex::new((10, BTreeMap::new())));
         let listed = source.clone();
         fake.lists_by(move |_| {
             let source = listed.lock();
