@@ -206,6 +206,43 @@ async fn ci18_informers_have_names_of_their_own() {
     assert_eq!(names(), [config_maps()]);
 }
 
+/// Writes down what the store holds at each call.
+struct Witness {
+    view: Mutex<Option<wharf_cache::View>>,
+    seen: Mutex<Vec<String>>,
+}
+
+impl ChangeHandler for Witness {
+    fn on_change(&self, change: &Change<'_>) {
+        let Some(view) = self.view.lock().clone() else { return };
+        let now = view.get(change.key).map(|object| object.resource_version().to_owned());
+        assert_eq!(now.as_deref(), change.new.map(|new| new.resource_version()), "the store is ahead of its handlers");
+        self.seen.lock().push(format!("{} {}", change.key, now.as_deref().unwrap_or("gone")));
+    }
+}
+
+/// CF18: a relist is announced as it is read, in the list's order, and then what is gone; at each
+/// call the store holds the new state of that key. client-go replaces the store first and begins
+/// with what is gone, which takes a second copy of everything.
+#[tokio::test(start_paused = true)]
+async fn cf18_a_relist_is_announced_in_place() {
+    let fake = Fake::new();
+    fake.lists([
+        list("10", &[object("gone", "1"), object("x", "2"), object("y", "3")]),
+        list("20", &[object("z", "14"), object("y", "13"), object("x", "2")]),
+    ]);
+    let feed = fake.open_watch();
+    let informers = fake.informers();
+    let witness = Arc::new(Witness { view: Mutex::default(), seen: Mutex::default() });
+    let registration = informers.attach(config_maps(), witness.clone());
+    registration.settle().await;
+    *witness.view.lock() = Some(registration.view());
+    fake.wait("watch=1", 1).await;
+    feed.raw("cut off}\n").await;
+    fake.wait("watch=1", 2).await;
+    assert_eq!(*witness.seen.lock(), ["a/z 14", "a/y 13", "a/gone gone"]);
+}
+
 /// Keeps what it is told as a picture, and checks each step against it.
 #[derive(Default)]
 struct Picture {
