@@ -15,8 +15,10 @@ pub mod outcome;
 pub mod plugin;
 pub mod pointer;
 pub mod quantity;
+mod read;
 pub mod reason;
 pub mod selector;
+pub mod trim;
 
 pub use diff::{EventSet, Rules, State};
 pub use event::{Cause, Delivery, Event, Removal};
@@ -29,3 +31,4 @@ pub use outcome::{Failure, Fault, Outcome, Strike};
 pub use pointer::Pointer;
 pub use reason::Reason;
 pub use selector::Selector;
+pub use trim::Trim;

@@ -1,29 +1,41 @@
 //! One Kubernetes object, as the store keeps it: raw JSON and the few fields that
 //! decisions need.
 //!
-//! Owns what is cut on the way in (`metadata.managedFields`) and the one accessor for the
-//! bytes ([`Object::json`]), so that they can be kept in another form later. Never holds a
-//! parsed tree.
+//! Owns the one pass over a text that reads those fields and cuts what a [`Trim`] names, and
+//! the one accessor for the bytes ([`Object::json`]), so that they can be kept in another
+//! form later. Never holds a parsed tree.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::key::ObjectKey;
 use crate::kind::Gvk;
 use crate::pointer::Pointer;
+use crate::read::{Fields, read};
 use crate::selector::Selector;
+use crate::trim::{Edit, Trim, range};
 
-/// An immutable object. Costs its JSON without managedFields plus about 200 bytes.
+/// An immutable object. Costs its JSON, as far as it is kept, plus about 200 bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Object {
     key: ObjectKey,
     uid: Arc<str>,
-    resource_version: Box<str>,
+    resource_version: Version,
     deleting: bool,
     json: Box<str>,
+}
+
+/// A resourceVersion: where it stands in the JSON, which has it anyway.
+#[derive(Debug, PartialEq, Eq)]
+enum Version {
+    Within {
+        start: u32,
+        len: u32,
+    },
+    /// It was written with escapes, or is beyond 4 GiB: no server does either.
+    Apart(Box<str>),
 }
 
 /// Why some JSON is no object.
@@ -31,33 +43,7 @@ pub struct Object {
 #[error("no Kubernetes object: {0}")]
 pub struct ObjectError(#[from] serde_json::Error);
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Raw<'a> {
-    #[serde(borrow)]
-    api_version: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    metadata: Meta<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Meta<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    namespace: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    uid: Cow<'a, str>,
-    #[serde(borrow, default)]
-    resource_version: Cow<'a, str>,
-    #[serde(borrow)]
-    deletion_timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    managed_fields: Option<&'a RawValue>,
-}
+static MANAGED_FIELDS: LazyLock<Trim> = LazyLock::new(Trim::default);
 
 impl Object {
     /// Reads one object from its JSON text, which is copied (never pinned) without
@@ -67,29 +53,30 @@ impl Object {
     /// # Errors
     /// When the text is no JSON object with `metadata.name`.
     pub fn parse(text: &str, kind: &Gvk) -> Result<Self, ObjectError> {
-        let raw: Raw<'_> = serde_json::from_str(text)?;
-        let meta = &raw.metadata;
+        Self::parse_trimmed(text, kind, &MANAGED_FIELDS)
+    }
+
+    /// As [`Self::parse`], without the members that `trim` names. Costs one pass over the
+    /// text and one copy of what is kept, whatever is cut.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_trimmed(text: &str, kind: &Gvk, trim: &Trim) -> Result<Self, ObjectError> {
+        let text = text.trim_ascii();
+        let (fields, edits) = read(text, trim.of(kind))?;
         let mut head = String::new();
-        if raw.kind.is_none() {
+        if fields.kind.is_none() {
             head.push_str(&format!("\"kind\":{},", serde_json::Value::from(&*kind.kind)));
         }
-        if raw.api_version.is_none() {
+        if fields.api_version.is_none() {
             head.push_str(&format!("\"apiVersion\":{},", serde_json::Value::from(kind.api_version())));
         }
-        let body = match meta.managed_fields {
-            Some(fields) => without_managed_fields(text, fields.get())?,
-            None => Cow::Borrowed(text.trim()),
-        };
-        let json = match body.strip_prefix('{') {
-            Some(rest) if !head.is_empty() => format!("{{{head}{rest}").into_boxed_str(),
-            _ => body.into(),
-        };
         Ok(Self {
-            key: ObjectKey::new(meta.namespace.as_deref().unwrap_or(""), &meta.name),
-            uid: meta.uid.as_ref().into(),
-            resource_version: meta.resource_version.as_ref().into(),
-            deleting: meta.deletion_timestamp.is_some(),
-            json,
+            key: ObjectKey::new(&fields.namespace, &fields.name),
+            uid: fields.uid.as_ref().into(),
+            resource_version: Version::of(&fields, text, &edits, &head),
+            deleting: fields.deleting,
+            json: Edit::apply(&edits, text, &head),
         })
     }
 
@@ -105,7 +92,13 @@ impl Object {
 
     /// `metadata.resourceVersion`: opaque, compared for equality only.
     pub fn resource_version(&self) -> &str {
-        &self.resource_version
+        match &self.resource_version {
+            Version::Within { start, len } => {
+                let start = *start as usize;
+                self.json.get(start..start + *len as usize).unwrap_or_default()
+            }
+            Version::Apart(version) => version,
+        }
     }
 
     /// True once `metadata.deletionTimestamp` is set (finalizers are pending).
@@ -113,7 +106,7 @@ impl Object {
         self.deleting
     }
 
-    /// The whole object as compact JSON, without managedFields.
+    /// The whole object as JSON, without what was cut.
     pub fn json(&self) -> &str {
         &self.json
     }
@@ -161,6 +154,20 @@ impl Object {
     }
 }
 
+impl Version {
+    fn of(fields: &Fields<'_>, text: &str, edits: &[Edit], head: &str) -> Self {
+        let within = match &fields.resource_version {
+            Cow::Borrowed(version) if !version.is_empty() => Some(range(text, version)),
+            _ => None,
+        };
+        let within = within.and_then(|(from, to)| {
+            let start = u32::try_from(Edit::moved(edits, from, head)).ok()?;
+            Some(Self::Within { start, len: u32::try_from(to - from).ok()? })
+        });
+        within.unwrap_or_else(|| Self::Apart(fields.resource_version.as_ref().into()))
+    }
+}
+
 /// String pairs of a JSON object, borrowed where the text has no escapes.
 struct Labels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
@@ -184,28 +191,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Labels<'a> {
         }
         de.deserialize_map(Pairs)
     }
-}
-
-/// `text` without the member `"managedFields": fields`; `fields` is a slice of `text`.
-fn without_managed_fields<'a>(text: &'a str, fields: &str) -> Result<Cow<'a, str>, ObjectError> {
-    const NAME: &str = "\"managedFields\"";
-    let start = (fields.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    let cut = text.get(..start).zip(text.get(start.saturating_add(fields.len())..)).and_then(|(before, after)| {
-        let before = before.trim_end().strip_suffix(':')?.trim_end().strip_suffix(NAME)?.trim_end();
-        Some(match before.strip_suffix(',') {
-            Some(before) => (before, after),
-            None => (before, after.trim_start().strip_prefix(',').unwrap_or(after)),
-        })
-    });
-    if let Some((before, after)) = cut {
-        return Ok(Cow::Owned([before.trim_start(), after.trim_end()].concat()));
-    }
-    // The name was written with escapes: no server does that, so the slow way will do.
-    let mut value: serde_json::Value = serde_json::from_str(text)?;
-    if let Some(meta) = value.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-        meta.remove("managedFields");
-    }
-    Ok(Cow::Owned(value.to_string()))
 }
 
 #[cfg(test)]
@@ -259,9 +244,33 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_object() {
-        for text in ["", "[]", "{}", r#"{"metadata":{}}"#, r#"{"metadata":{"name":1}}"#, "null"] {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"metadata":{}}"#,
+            r#"{"metadata":{"name":1}}"#,
+            "null",
+            r#"{"metadata":[]}"#,
+            r#"{"metadata":{"name":"n"}} x"#,
+        ] {
             assert!(Object::parse(text, &kind()).is_err(), "{text}");
         }
+    }
+
+    /// The version is a part of the JSON, or kept apart where it is none of it.
+    #[test]
+    fn versions() {
+        for (text, want) in [
+            (r#"{"metadata":{"managedFields":[1],"name":"n","resourceVersion":"12"}}"#, "12"),
+            (r#" {"metadata":{"name":"n","resourceVersion":"\u0031\u0032"}}"#, "12"),
+            (r#"{"metadata":{"name":"n","resourceVersion":""}}"#, ""),
+            (r#"{"metadata":{"name":"n","resourceVersion":null,"uid":null,"deletionTimestamp":null}}"#, ""),
+        ] {
+            let object = Object::parse(text, &kind()).unwrap();
+            assert_eq!((object.resource_version(), &**object.uid(), object.deleting()), (want, "", false), "{text}");
+        }
+        assert!(size_of::<Version>() <= 16);
     }
 
     proptest! {

@@ -140,8 +140,8 @@ impl<'de> Visitor<'de> for Seek<'_, 'de> {
     }
 }
 
-/// An object key; borrowed where the text has no escapes.
-struct Key<'de>(Cow<'de, str>);
+/// A string, for example a key; borrowed where the text has no escapes.
+pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
@@ -149,7 +149,7 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
         impl<'de> Visitor<'de> for Text {
             type Value = Key<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
+                f.write_str("a string")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
                 Ok(Key(Cow::Borrowed(text)))
