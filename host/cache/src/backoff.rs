@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::options::Waits;
+
 /// Doubling waits with jitter.
 ///
 /// A wait lies in \[step, 2 × step), where the step doubles from `first` up to half of `max`:
@@ -13,29 +15,31 @@ use tokio::time::Instant;
 /// otherwise be asked at the smallest wait for ever.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
-    first: Duration,
-    max: Duration,
-    quiet: Duration,
+    waits: Waits,
     step: Duration,
     last: Option<Instant>,
 }
 
 impl Backoff {
-    /// For lists and watches: 0.8 s doubling to 30 s, reset after two minutes of quiet.
-    pub(crate) const fn requests() -> Self {
-        let first = Duration::from_millis(800);
-        Self { first, max: Duration::from_secs(30), quiet: Duration::from_secs(120), step: first, last: None }
+    /// For lists and watches.
+    pub(crate) const fn new(waits: Waits) -> Self {
+        Self { waits, step: waits.first, last: None }
+    }
+
+    /// As if nothing had failed yet.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::new(self.waits);
     }
 
     /// The next wait; `random` in \[0, 1) spreads it.
     pub(crate) fn next(&mut self, now: Instant, random: f64) -> Duration {
-        if self.last.is_some_and(|last| now.saturating_duration_since(last) > self.quiet) {
-            self.step = self.first;
+        if self.last.is_some_and(|last| now.saturating_duration_since(last) > self.waits.quiet) {
+            self.step = self.waits.first;
         }
         self.last = Some(now);
         let step = self.step;
-        self.step = step.saturating_mul(2).min(self.max / 2);
-        step.saturating_add(step.mul_f64(random.clamp(0.0, 1.0))).min(self.max)
+        self.step = step.saturating_mul(2).min(self.waits.max / 2);
+        step.saturating_add(step.mul_f64(random.clamp(0.0, 1.0))).min(self.waits.max)
     }
 }
 
@@ -107,8 +111,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_to_the_top_and_keep_their_jitter() {
-        let (mut low, mut high, now) = (Backoff::requests(), Backoff::requests(), Instant::now());
+    fn cr11_waits_double_to_the_top_and_keep_their_jitter() {
+        let (mut low, mut high, now) = (Backoff::new(Waits::default()), Backoff::new(Waits::default()), Instant::now());
         let lows: Vec<_> = (0..7).map(|_| low.next(now, 0.0).as_millis()).collect();
         let highs: Vec<_> = (0..7).map(|_| high.next(now, 0.999_999).as_millis()).collect();
         assert_eq!(lows, [800, 1600, 3200, 6400, 12_800, 15_000, 15_000]);
@@ -116,13 +120,25 @@ mod tests {
     }
 
     #[test]
-    fn only_quiet_resets() {
-        let (mut backoff, mut now) = (Backoff::requests(), Instant::now());
+    fn cr11_only_quiet_resets() {
+        let (mut backoff, mut now) = (Backoff::new(Waits::default()), Instant::now());
         let mut wait = |after: u64| {
             now += Duration::from_secs(after);
             backoff.next(now, 0.0).as_millis()
         };
         assert_eq!([wait(0), wait(0), wait(120), wait(121), wait(1)], [800, 1600, 3200, 800, 1600]);
+    }
+
+    #[test]
+    fn cr11_other_waits_are_used() {
+        let second = Duration::from_secs(1);
+        let mut backoff = Backoff::new(Waits { first: second, max: second * 6, quiet: second * 10 });
+        let now = Instant::now();
+        let waits: Vec<_> = (0..4).map(|_| backoff.next(now, 0.0).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 3, 3]);
+        assert_eq!(backoff.next(now + second * 11, 0.0), second);
+        backoff.reset();
+        assert_eq!(backoff.next(now, 0.0), second);
     }
 
     #[test]
@@ -137,7 +153,7 @@ mod tests {
     /// One failure a second: 31 retries fit in a window of 30 s; a minute of quiet in the
     /// middle starts a new one; without a window there is none.
     #[test]
-    fn retry_window() {
+    fn cr13_retry_window() {
         let retries = |window: u64, quiet_after: Option<u64>| {
             let (mut retry, mut now) = (RetryWindow::new(Duration::from_secs(window)), Instant::now());
             let mut count = 0;

@@ -16,7 +16,7 @@ pub(crate) struct Framer {
 
 /// A line is longer than is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of the watch has more than {limit} bytes")]
+#[error("an event of the watch has more than {limit} bytes")]
 pub(crate) struct LineTooLong {
     limit: usize,
 }

@@ -1,6 +1,8 @@
 //! What an informer counts. Owns the words; the series (`wharf_informer_*`) are made by
 //! whoever implements [`CacheMetrics`], so this crate knows no metrics library.
 
+use std::time::Duration;
+
 use wharf_core::Reason;
 
 use crate::spec::InformerSpec;
@@ -59,6 +61,15 @@ pub trait CacheMetrics: Send + Sync {
     fn relist(&self, _spec: &InformerSpec, _reason: Reason) {}
     /// The watch delivered an event.
     fn watch_event(&self, _spec: &InformerSpec, _event: WatchEventType) {}
+    /// A list or a watch ended with a failure, or could not be started. Once for each; a
+    /// watch that the server ends in order is none.
+    fn failed(&self, _spec: &InformerSpec, _reason: Reason) {}
+    /// A watch that begins with everything that exists has not come to the end of that since
+    /// it was accepted so long ago. Every ten seconds, until it does.
+    fn initial_events_late(&self, _spec: &InformerSpec, _waited: Duration) {}
+    /// A list at the same version showed so many objects otherwise than the watch did
+    /// ([`Options::verify_watch_list`](crate::Options::verify_watch_list)).
+    fn watch_list_differs(&self, _spec: &InformerSpec, _objects: usize) {}
     /// The informer is gone; its series are to be removed.
     fn stopped(&self, _spec: &InformerSpec) {}
 }

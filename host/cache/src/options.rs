@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wharf_core::Pointer;
+
 /// Settings of all informers of a hub.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -23,15 +25,28 @@ pub struct Options {
     /// How long the server may go on to end watches with internal errors before
     /// everything is listed again. Zero lists again at the first.
     pub internal_error_window: Duration,
-    /// The largest answer to a list that is accepted, in bytes of one page.
-    pub max_page_bytes: usize,
     /// More different namespaces than this of one kind are served by one watch of the whole
     /// cluster, if the server lets it be listed.
     pub widen_after: usize,
     /// How long an informer is kept that nobody uses any more. Zero stops it at once.
     pub linger: Duration,
-    /// The longest line of a watch that is accepted, in bytes: one event.
-    pub max_line_bytes: usize,
+    /// The largest object that is accepted, in bytes of its JSON: an item of a list, or a
+    /// line of a watch. One such object per informer may be in memory in addition to the store.
+    /// etcd takes objects of a few MiB at most.
+    pub max_object_bytes: usize,
+    /// Get the first state, and the state after a break, as the beginning of a watch instead of by
+    /// a list: the server then neither reads from etcd nor builds a page. A server that
+    /// refuses that is asked for lists.
+    pub watch_list: bool,
+    /// After each such beginning, ask for a list at the same version and compare: an error
+    /// in the log and [`CacheMetrics::watch_list_differs`](crate::CacheMetrics::watch_list_differs)
+    /// tell of a server or a client that loses something. For tests; costs a list each time.
+    pub verify_watch_list: bool,
+    /// Members that no object in the stores has: removed while reading. A pointer for
+    /// which [`Trim::is_needed`](wharf_core::Trim::is_needed) holds changes nothing.
+    pub omit: Vec<Pointer>,
+    /// Waits after failed lists and watches.
+    pub waits: Waits,
 }
 
 impl Default for Options {
@@ -43,10 +58,32 @@ impl Default for Options {
             page_size: 500,
             always_paginate: false,
             internal_error_window: Duration::ZERO,
-            max_page_bytes: 1 << 30,
             widen_after: 4,
             linger: Duration::ZERO,
-            max_line_bytes: 64 << 20,
+            max_object_bytes: 64 << 20,
+            watch_list: true,
+            verify_watch_list: false,
+            omit: Vec::new(),
+            waits: Waits::default(),
         }
+    }
+}
+
+/// How an informer waits after failures: `first`, doubling up to `max`, with jitter. A
+/// success does not bring the waits back to `first`; only `quiet` without a wait does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The first wait is between once and twice this.
+    pub first: Duration,
+    /// No wait is longer.
+    pub max: Duration,
+    /// So long after the last wait the next one is a first again.
+    pub quiet: Duration,
+}
+
+impl Default for Waits {
+    /// 0.8 s, 30 s and two minutes, as client-go has it.
+    fn default() -> Self {
+        Self { first: Duration::from_millis(800), max: Duration::from_secs(30), quiet: Duration::from_secs(120) }
     }
 }

@@ -218,6 +218,14 @@ impl Shared {
         }
     }
 
+    /// Tells the metrics something, unless the informer is stopped.
+    pub(crate) fn report(&self, tell: impl FnOnce(&dyn CacheMetrics, &InformerSpec)) {
+        let apply = self.apply.lock();
+        if !apply.stopped {
+            tell(&*self.metrics, &self.spec);
+        }
+    }
+
     /// The server sent something.
     pub(crate) fn heard(&self) {
         self.apply.lock().last_heard = Some(Instant::now());

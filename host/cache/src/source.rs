@@ -1,5 +1,5 @@
-//! Lists and watches over HTTP. Owns the requests' form and the reading of bodies, under
-//! limits of time and size; never looks into an object and never retries.
+//! Lists and watches over HTTP. Owns the requests' form and what is accepted as an answer,
+//! under limits of time and size; never looks into an object and never retries.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use kube::Client;
 use kube::client::Body;
 use wharf_core::ResourceKind;
 
+use crate::chunks::Chunks;
 use crate::classify::{Class, Failure};
 use crate::options::Options;
 use crate::reflector::{ListRequest, WatchRequest, whole_seconds};
@@ -21,24 +22,27 @@ use crate::spec::InformerSpec;
 pub(crate) struct Source {
     client: Client,
     response_timeout: Duration,
-    max_page_bytes: usize,
 }
 
+/// The largest answer to a question about kinds.
+const ANSWER_BYTES: usize = 32 << 20;
 /// Of an answer that is an error, so much is read for its message.
 const ERROR_BODY_BYTES: usize = 64 << 10;
 
 impl Source {
     pub(crate) fn new(client: Client, options: &Options) -> Self {
-        Self { client, response_timeout: options.response_timeout, max_page_bytes: options.max_page_bytes }
+        Self { client, response_timeout: options.response_timeout }
     }
 
-    /// The body of one page of a list.
-    pub(crate) async fn list(&self, what: &str, kind: &ResourceKind, spec: &InformerSpec, list: &ListRequest) -> Result<Vec<u8>, Failure> {
+    /// The body of one page of a list, in parts.
+    pub(crate) async fn list(&self, what: &str, kind: &ResourceKind, spec: &InformerSpec, list: &ListRequest) -> Result<ListBody, Failure> {
         let mut query = Query::of(spec);
         query.add("limit", list.limit.map(|limit| limit.to_string()).as_deref());
         query.add("continue", list.token.as_deref());
         query.add("resourceVersion", list.resource_version.as_deref());
-        self.get(what, &uri(kind, spec, &query)?).await
+        query.add("resourceVersionMatch", list.exact.then_some("Exact"));
+        let body = self.open(what, &uri(kind, spec, &query)?).await?;
+        Ok(ListBody { chunks: Chunks::read(body), timeout: self.response_timeout })
     }
 
     /// An open watch.
@@ -48,36 +52,45 @@ impl Source {
         kind: &ResourceKind,
         spec: &InformerSpec,
         watch: &WatchRequest,
-    ) -> Result<WatchStream, Failure> {
+    ) -> Result<Chunks, Failure> {
         let mut query = Query::of(spec);
+        let initial = watch.initial.is_some();
         query.add("watch", Some("1"));
         query.add("allowWatchBookmarks", Some("true"));
-        query.add("resourceVersion", Some(&watch.resource_version));
+        query.add("sendInitialEvents", initial.then_some("true"));
+        query.add("resourceVersionMatch", initial.then_some("NotOlderThan"));
+        // The newest state is asked for without a version; a plain watch always has one.
+        query.add("resourceVersion", Some(&*watch.resource_version).filter(|version| !initial || !version.is_empty()));
         query.add("timeoutSeconds", Some(&whole_seconds(watch.timeout).to_string()));
-        let uri = uri(kind, spec, &query)?;
-        // Servers from 1.37 on compress event by event, which decoders take for one stream
-        // that ends after the first.
-        let request = Request::get(&*uri).header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "identity");
-        let response = self.send(what, request).await?;
-        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
-            return Err(Failure::new(
-                Class::Undecodable,
-                format_args!("{what}: the answer is compressed ({encoding:?}), which was not asked for"),
-            ));
-        }
-        Ok(WatchStream { body: response.into_body() })
+        Ok(Chunks::read(self.open(what, &uri(kind, spec, &query)?).await?))
     }
 
     /// The whole body of a plain GET.
     pub(crate) async fn get(&self, what: &str, uri: &str) -> Result<Vec<u8>, Failure> {
-        let response = self.send(what, Request::get(uri).header(ACCEPT, "application/json")).await?;
-        self.collect(what, response.into_body(), self.max_page_bytes).await
+        let body = self.open(what, uri).await?;
+        self.collect(what, body, ANSWER_BYTES).await
+    }
+
+    /// The body of a GET, in plain JSON. Nothing compressed is asked for: servers from 1.37 on
+    /// compress watches event by event, which decoders take for one stream that ends
+    /// after the first; and a list is read faster than it is unpacked.
+    async fn open(&self, what: &str, uri: &str) -> Result<Body, Failure> {
+        let request = Request::get(uri).header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "identity");
+        let response = self.send(what, request).await?;
+        match response.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+            None => Ok(response.into_body()),
+            Some(encoding) => Err(Failure::new(
+                Class::Undecodable,
+                format_args!("{what}: the answer is compressed ({encoding:?}), which was not asked for"),
+            )),
+        }
     }
 
     /// Sends a request; an answer that is no success is a failure.
     async fn send(&self, what: &str, request: http::request::Builder) -> Result<Response<Body>, Failure> {
         let request = request.body(Body::empty()).map_err(|error| Failure::new(Class::Invalid, format_args!("{what}: {error}")))?;
-        let response = self.in_time(what, self.client.send(request)).await?.map_err(|error| Failure::unreachable(what, &error))?;
+        let response =
+            in_time(what, self.response_timeout, self.client.send(request)).await?.map_err(|error| Failure::unreachable(what, &error))?;
         let code = response.status();
         if code.is_success() {
             return Ok(response);
@@ -89,7 +102,7 @@ impl Source {
 
     async fn collect(&self, what: &str, mut body: Body, limit: usize) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
-        while let Some(frame) = self.in_time(what, body.frame()).await? {
+        while let Some(frame) = in_time(what, self.response_timeout, body.frame()).await? {
             let frame = frame.map_err(|error| Failure::unreachable(what, &error))?;
             let Some(data) = frame.data_ref() else { continue };
             if bytes.len().saturating_add(data.len()) > limit {
@@ -99,29 +112,27 @@ impl Source {
         }
         Ok(bytes)
     }
+}
 
-    async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T, Failure> {
-        let time = self.response_timeout;
-        let result = tokio::time::timeout(time, work).await;
-        result.map_err(|_| Failure::new(Class::Unreachable, format_args!("{what}: no answer within {} s", time.as_secs())))
+/// The bytes of a page.
+pub(crate) struct ListBody {
+    chunks: Chunks,
+    timeout: Duration,
+}
+
+impl ListBody {
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// When they do not come in time, or the connection breaks.
+    pub(crate) async fn next(&mut self, what: &str) -> Result<Option<Bytes>, Failure> {
+        in_time(what, self.timeout, self.chunks.next()).await?.map_err(|error| Failure::unreachable(what, &error))
     }
 }
 
-/// The bytes of an open watch.
-pub(crate) struct WatchStream {
-    body: Body,
-}
-
-impl WatchStream {
-    /// The next bytes; `None` at the end. Cancel safe.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, kube::Error> {
-        while let Some(frame) = self.body.frame().await {
-            if let Ok(data) = frame?.into_data() {
-                return Ok(Some(data));
-            }
-        }
-        Ok(None)
-    }
+async fn in_time<T>(what: &str, time: Duration, work: impl Future<Output = T>) -> Result<T, Failure> {
+    let result = tokio::time::timeout(time, work).await;
+    result.map_err(|_| Failure::new(Class::Unreachable, format_args!("{what}: no answer within {} s", time.as_secs())))
 }
 
 fn uri(kind: &ResourceKind, spec: &InformerSpec, query: &Query) -> Result<String, Failure> {

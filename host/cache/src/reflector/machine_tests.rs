@@ -5,30 +5,40 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wharf_core::Reason;
 
-use super::machine::{End, Health, Input, Machine, Step, StoreCall};
+use super::machine::Machine;
+use super::step::{End, Health, Input, Step, StoreCall};
 use crate::classify::{Class, Failure};
 use crate::options::Options;
 
+fn lists() -> Options {
+    Options { watch_list: false, ..Options::default() }
+}
+
 /// A machine on a clock of its own.
-struct Run {
-    machine: Machine,
-    now: Instant,
-    health: Health,
-    store: StoreCall,
+pub(super) struct Run {
+    pub(super) machine: Machine,
+    pub(super) now: Instant,
+    pub(super) health: Health,
+    pub(super) store: StoreCall,
 }
 
 impl Run {
+    /// By lists, then watches.
     fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(lists())
     }
 
-    fn with(options: Options) -> Self {
-        let machine = Machine::new(&options, || 0.0, Box::default());
+    pub(super) fn with(options: Options) -> Self {
+        Self::from(&options, "")
+    }
+
+    pub(super) fn from(options: &Options, rv: &str) -> Self {
+        let machine = Machine::new(options, rv.into(), || 0.0);
         Self { machine, now: Instant::now(), health: Health::Unchanged, store: StoreCall::Nothing }
     }
 
     /// The next step as a short text; sleeps advance the clock and are shown too.
-    fn next(&mut self, input: Input) -> String {
+    pub(super) fn next(&mut self, input: Input) -> String {
         let decision = self.machine.next(input, self.now);
         (self.health, self.store) = (decision.health, decision.store);
         match decision.step {
@@ -38,6 +48,7 @@ impl Run {
                 let rv = part("rv", list.resource_version.map(String::from));
                 format!("list{rv}{}{}", part("limit", list.limit.map(|l| l.to_string())), part("token", list.token.map(String::from)))
             }
+            Step::Watch(watch) if watch.initial.is_some() => format!("watch-list rv={}", watch.resource_version),
             Step::Watch(watch) => format!("watch rv={} {}s", watch.resource_version, watch.timeout.as_secs()),
             Step::Sleep(time) => {
                 self.now += time;
@@ -63,39 +74,38 @@ impl Run {
         run
     }
 
-    fn ended_after(&mut self, seconds: u64, end: End) -> String {
+    pub(super) fn ended_after(&mut self, seconds: u64, end: End) -> String {
         self.now += Duration::from_secs(seconds);
         self.next(Input::WatchEnded(end))
     }
 }
 
-fn page(rv: &str, next: Option<&str>) -> Input {
+pub(super) fn page(rv: &str, next: Option<&str>) -> Input {
     Input::Page { resource_version: rv.into(), next: next.map(Into::into) }
 }
 
-fn failure(class: Class) -> Failure {
+pub(super) fn failure(class: Class) -> Failure {
     Failure::new(class, "what: why")
 }
 
-fn list_failed(class: Class) -> Input {
+pub(super) fn list_failed(class: Class) -> Input {
     Input::ListFailed(failure(class))
 }
 
-/// CR1.
 #[test]
-fn the_second_list_asks_for_what_was_seen_last() {
+fn cr1_the_second_list_asks_for_what_was_seen_last() {
     let mut run = Run::synced();
     assert_eq!((&run.health, &run.store), (&Health::Synced, &StoreCall::Finish { resource_version: "10".into() }));
     for (rv, added) in [("11", true), ("12", false), ("20", false)] {
-        run.machine.seen(rv, added);
+        run.machine.seen(rv, added).unwrap();
     }
     assert_eq!(run.ended_after(5, End::Error(failure(Class::Expired))), "800ms, list rv=20");
     assert_eq!(run.health, Health::Noted(failure(Class::Expired)));
 }
 
-/// CR2, CR4: the newest state is asked for once, at once; then versions again.
+/// Also CR4: the newest state is asked for once, at once; then versions again.
 #[test]
-fn an_unavailable_version_is_asked_for_without_one() {
+fn cr2_an_unavailable_version_is_asked_for_without_one() {
     for class in [Class::Expired, Class::TooLarge] {
         let mut run = Run::synced();
         assert_eq!(run.ended_after(5, End::Refused(failure(Class::Expired))), "800ms, list rv=10");
@@ -106,11 +116,11 @@ fn an_unavailable_version_is_asked_for_without_one() {
     }
 }
 
-/// CR3, CR26: the token expires, so everything is asked for whole, at the same version;
+/// Also CR26: the token expires, so everything is asked for whole, at the same version;
 /// if that is gone too, without a version.
 #[test]
-fn an_expired_token_is_followed_by_one_whole_list() {
-    let mut run = Run::with(Options { always_paginate: true, page_size: 4, ..Options::default() });
+fn cr3_an_expired_token_is_followed_by_one_whole_list() {
+    let mut run = Run::with(Options { always_paginate: true, page_size: 4, ..lists() });
     assert_eq!(run.next(Input::Resolved), "list rv=0 limit=4");
     assert_eq!(run.next(page("10", None)), "watch rv=10 300s");
     assert_eq!(run.ended_after(5, End::Refused(failure(Class::Expired))), "800ms, list rv=10 limit=4");
@@ -122,9 +132,8 @@ fn an_expired_token_is_followed_by_one_whole_list() {
     assert_eq!(run.next(page("12", None)), "watch rv=12 300s");
 }
 
-/// CR5.
 #[test]
-fn when_a_limit_is_sent() {
+fn cr5_when_a_limit_is_sent() {
     let mut run = Run::new();
     assert_eq!(run.next(Input::Resolved), "list rv=0 limit=500");
     assert_eq!(run.next(page("10", Some("t"))), "list limit=500 token=t");
@@ -134,9 +143,9 @@ fn when_a_limit_is_sent() {
     assert_eq!(Run::synced().ended_after(5, End::Error(failure(Class::Expired))), "800ms, list rv=10");
 }
 
-/// CR6, CR8, CR10, CR12, CR24, CR25, R9-R12, R31.
+/// Also CR10, CR12, CR24, CR25: whether there is a list, a wait, a failure.
 #[test]
-fn how_a_watch_ends() {
+fn cr6_how_a_watch_ends() {
     let refused = |class| End::Refused(failure(class));
     let error = |class| End::Error(failure(class));
     for (end, lasted, events, want, failing) in [
@@ -161,17 +170,17 @@ fn how_a_watch_ends() {
     ] {
         let mut run = Run::synced();
         for _ in 0..events {
-            run.machine.seen("10", false);
+            run.machine.seen("10", false).unwrap();
         }
         assert_eq!(run.ended_after(lasted, end.clone()), want, "{end:?} after {lasted} s");
         assert_eq!(matches!(run.health, Health::Failing(_)), failing, "{end:?} after {lasted} s");
     }
 }
 
-/// CR13: the window's own table is in `backoff`.
+/// The window's own table is in `backoff`.
 #[test]
-fn internal_errors_are_retried_at_once_within_their_window() {
-    let mut run = Run::with(Options { internal_error_window: Duration::from_secs(30), ..Options::default() });
+fn cr13_internal_errors_are_retried_at_once_within_their_window() {
+    let mut run = Run::with(Options { internal_error_window: Duration::from_secs(30), ..lists() });
     run.next(Input::Resolved);
     run.next(page("10", None));
     for _ in 0..31 {
@@ -180,9 +189,9 @@ fn internal_errors_are_retried_at_once_within_their_window() {
     assert_eq!(run.ended_after(1, End::Error(failure(Class::Internal))), "800ms, list rv=10");
 }
 
-/// CR11, CR23: failures of lists wait longer and longer, and a success does not reset that.
+/// Also CR11: failures of lists wait longer and longer, and a success does not reset that.
 #[test]
-fn waits_grow_over_failed_lists() {
+fn cr23_waits_grow_over_failed_lists() {
     let mut run = Run::new();
     run.next(Input::Resolved);
     let waits: Vec<_> = (0..6).map(|_| run.next(list_failed(Class::Internal))).collect();
@@ -194,27 +203,25 @@ fn waits_grow_over_failed_lists() {
     assert_eq!(run.ended_after(121, End::Refused(failure(Class::Other))), "800ms, list rv=10");
 }
 
-/// CR15.
 #[test]
-fn watches_last_between_one_and_two_times_the_setting() {
+fn cr15_watches_last_between_one_and_two_times_the_setting() {
     for (random, want) in [((|| 0.0) as fn() -> f64, 300.0), (|| 0.5, 450.0), (|| 0.999_999, 599.9997)] {
-        let mut machine = Machine::new(&Options::default(), random, Box::default());
+        let mut machine = Machine::new(&lists(), Box::default(), random);
         let decision = machine.next(page("10", None), Instant::now());
         assert!(matches!(decision.step, Step::Watch(watch) if (watch.timeout.as_secs_f64() - want).abs() < 0.001), "{want}");
     }
 }
 
-/// CR16.
 #[test]
-fn a_watch_from_no_version_learns_it_from_the_first_change() {
+fn cr16_a_watch_from_no_version_learns_it_from_the_first_change() {
     let mut run = Run::new();
     run.next(Input::Resolved);
     assert_eq!(run.next(page("", None)), "watch rv= 300s");
-    run.machine.seen("30", true);
-    run.machine.seen("10", true);
+    run.machine.seen("30", true).unwrap();
+    run.machine.seen("10", true).unwrap();
     assert_eq!(run.ended_after(2, End::Closed), "watch rv= 300s");
-    run.machine.seen("40", false);
-    run.machine.seen("41", true);
+    run.machine.seen("40", false).unwrap();
+    run.machine.seen("41", true).unwrap();
     assert_eq!(run.ended_after(2, End::Closed), "watch rv=41 300s");
 }
 

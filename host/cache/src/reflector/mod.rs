@@ -1,10 +1,17 @@
-//! Keeps one store equal to the server: list, then watch, for ever. `machine` decides what
-//! comes next, `driver` carries it out.
+//! Keeps one store equal to the server: all that exists, then what changes, for ever.
+//! `machine` decides what comes next, in the words of `step`; `driver` carries it out, with
+//! `list` and `watch` for the two kinds of answers.
 
 mod driver;
+mod list;
 mod machine;
 #[cfg(test)]
 mod machine_tests;
+mod step;
+mod verify;
+mod watch;
+#[cfg(test)]
+mod watch_list_tests;
 
 pub(crate) use driver::{Reflector, whole_seconds};
-pub(crate) use machine::{ListRequest, WatchRequest};
+pub(crate) use step::{ListRequest, WatchRequest};

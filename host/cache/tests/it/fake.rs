@@ -29,8 +29,10 @@ pub(crate) enum Reply {
     Json(u16, String),
     /// An open watch, fed by a [`Feed`].
     Stream(mpsc::Receiver<Result<Bytes, std::io::Error>>),
-    /// As `Json`, with a `content-encoding` header.
+    /// An empty answer with a `content-encoding` header.
     Encoded(&'static str),
+    /// An answer in these parts, one chunk each.
+    Chunks(Vec<Vec<u8>>),
     /// No connection.
     Refuse,
     /// Never an answer.
@@ -85,6 +87,12 @@ impl Feed {
         self.0.send(Ok(Bytes::copy_from_slice(bytes.as_bytes()))).await.expect("the watch is open");
     }
 
+    /// The bookmark that ends what exists.
+    pub(crate) async fn initial_end(&self, rv: &str) {
+        let annotations = r#""annotations":{"k8s.io/initial-events-end":"true"}"#;
+        self.event("BOOKMARK", &format!(r#"{{"kind":"ConfigMap","metadata":{{"resourceVersion":"{rv}",{annotations}}}}}"#)).await;
+    }
+
     pub(crate) async fn event(&self, event: &str, object: &str) {
         self.raw(&format!("{{\"type\":\"{event}\",\"object\":{object}}}\n")).await;
     }
@@ -123,8 +131,9 @@ impl Fake {
         Informers::new(self.client(), options, Arc::new(NoMetrics))
     }
 
+    /// A client's hub that gets the first state by lists.
     pub(crate) fn informers(&self) -> Informers {
-        self.informers_with(Options::default())
+        self.informers_with(by_lists())
     }
 
     pub(crate) fn client(&self) -> kube::Client {
@@ -152,11 +161,6 @@ impl Fake {
     pub(crate) fn lists_by(&self, by_uri: impl FnMut(&str) -> Reply + Send + 'static) -> &Self {
         self.script.lock().by_uri = Some(Box::new(by_uri));
         self
-    }
-
-    /// The options of [`Self::informers`].
-    pub(crate) fn options(&self) -> Options {
-        Options::default()
     }
 
     /// The next answers to watches.
@@ -202,6 +206,12 @@ impl Fake {
         all.map(|asked| asked.uri.split_once('?').map_or(String::new(), |(_, query)| query.to_owned())).collect()
     }
 
+    /// The watches so far, as query strings without their length.
+    pub(crate) fn watch_queries(&self) -> Vec<String> {
+        let all = self.asked("watch=1").into_iter();
+        all.map(|asked| asked.uri.split_once("watch=1&").unwrap().1.split("&timeoutSeconds").next().unwrap().to_owned()).collect()
+    }
+
     async fn answer(&self, request: Parts) -> Result<Answer, BoxError> {
         let uri = request.uri.to_string();
         let header = request.headers.get("accept-encoding");
@@ -224,6 +234,10 @@ impl Fake {
         match reply {
             Reply::Json(code, body) => Ok(Response::builder().status(code).body(whole(body))?),
             Reply::Encoded(encoding) => Ok(Response::builder().header("content-encoding", encoding).body(whole(String::new()))?),
+            Reply::Chunks(chunks) => {
+                let chunks = futures::stream::iter(chunks.into_iter().map(|chunk| Ok(Frame::data(Bytes::from(chunk)))));
+                Ok(Response::new(BodyExt::boxed_unsync(StreamBody::new(chunks))))
+            }
             Reply::Stream(receiver) => {
                 let chunks = unfold(receiver, |mut receiver| async { receiver.recv().await.map(|chunk| (chunk, receiver)) });
                 Ok(Response::new(BodyExt::boxed_unsync(StreamBody::new(chunks.map(|chunk| chunk.map(Frame::data))))))
@@ -236,6 +250,11 @@ impl Fake {
 
 fn whole(body: String) -> UnsyncBoxBody<Bytes, std::io::Error> {
     Full::new(Bytes::from(body)).map_err(|never: Infallible| match never {}).boxed_unsync()
+}
+
+/// The first state comes from a list, not from the beginning of a watch.
+pub(crate) fn by_lists() -> Options {
+    Options { watch_list: false, ..Options::default() }
 }
 
 /// ConfigMaps of the whole cluster.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wharf_cache::{InformerState, Informers, Options};
+use wharf_cache::{InformerState, Informers};
 
-use crate::fake::{Fake, config_maps, list, object, page, status};
+use crate::fake::{Fake, by_lists, config_maps, list, object, page, status};
 use crate::recorder::{Figures, Recorder};
 
 /// Two users, one list and one watch; the later one is told of what is there first.
@@ -102,7 +102,7 @@ async fn i24_the_last_one_out_stops_the_watch() {
     fake.lists([list("10", &[object("x", "1")]), list("20", &[])]);
     let feed = fake.open_watch();
     let figures = Arc::new(Figures::default());
-    let informers = Informers::new(fake.client(), Options::default(), figures.clone());
+    let informers = Informers::new(fake.client(), by_lists(), figures.clone());
     let registration = informers.attach(config_maps(), Recorder::new());
     fake.wait("watch=1", 1).await;
     let store = registration.view();
@@ -125,7 +125,7 @@ async fn figures() {
     fake.lists([list("10", &[]), list("20", &[])]);
     let feed = fake.open_watch();
     let figures = Arc::new(Figures::default());
-    let informers = Informers::new(fake.client(), Options::default(), figures.clone());
+    let informers = Informers::new(fake.client(), by_lists(), figures.clone());
     let registration = informers.attach(config_maps(), Recorder::new());
     registration.settle().await;
     feed.event("MODIFIED", &object("x", "11")).await;

@@ -3,12 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod bad_input;
 mod fake;
 mod handlers;
 mod kinds;
 mod lists;
 mod plan;
+mod reading;
 mod recorder;
 mod resync;
 mod shared;
+mod watch_lists;
 mod watches;

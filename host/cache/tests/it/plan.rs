@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use wharf_cache::{InformerSpec, InformerState, Informers, Options, Registration, Scope};
 use wharf_core::Reason;
 
-use crate::fake::{Fake, Reply, config_maps, list, object_in, status};
+use crate::fake::{Fake, Reply, by_lists, config_maps, list, object_in, status};
 use crate::recorder::Recorder;
 
 fn in_namespace(namespace: &str) -> InformerSpec {
@@ -16,7 +16,7 @@ fn in_namespace(namespace: &str) -> InformerSpec {
 
 /// A hub whose options name every list by LIST + WATCH and widen after two namespaces.
 fn hub(fake: &Fake) -> Informers {
-    fake.informers_with(Options { widen_after: 2, ..fake.options() })
+    fake.informers_with(Options { widen_after: 2, ..by_lists() })
 }
 
 fn scopes(informers: &Informers) -> Vec<String> {
@@ -245,7 +245,7 @@ async fn a_servers_selector_keeps_its_own_watch() {
 async fn an_informer_lingers() {
     let fake = Fake::new();
     fake.lists_then(|| list("10", &[]));
-    let informers = fake.informers_with(Options { linger: Duration::from_secs(60), ..fake.options() });
+    let informers = fake.informers_with(Options { linger: Duration::from_secs(60), ..by_lists() });
     let feed = fake.open_watch();
     let first = informers.attach(config_maps(), Recorder::new());
     fake.wait("watch=1", 1).await;

@@ -1,6 +1,7 @@
 //! A handler and a metrics sink that write down what they are told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -110,5 +111,27 @@ impl CacheMetrics for Figures {
     }
     fn stopped(&self, spec: &InformerSpec) {
         self.0.lock().push(format!("stopped {}", spec.kind));
+    }
+}
+
+/// Writes down what went wrong, and what was late or different.
+#[derive(Default)]
+pub(crate) struct Failures(Mutex<Vec<String>>);
+
+impl Failures {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+}
+
+impl CacheMetrics for Failures {
+    fn failed(&self, _: &InformerSpec, reason: Reason) {
+        self.0.lock().push(reason.to_string());
+    }
+    fn initial_events_late(&self, _: &InformerSpec, waited: Duration) {
+        self.0.lock().push(format!("late {}", waited.as_secs()));
+    }
+    fn watch_list_differs(&self, _: &InformerSpec, objects: usize) {
+        self.0.lock().push(format!("differs {objects}"));
     }
 }

@@ -1,14 +1,14 @@
 //! Watches: what they apply, how they end, and what is asked after that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use wharf_cache::{InformerState, Informers, Options, Registration};
 use wharf_core::{ObjectKey, Reason};
 
-use crate::fake::{Fake, Feed, Reply, config_maps, list, object, object_uid, status, status_object};
+use crate::fake::{Fake, Feed, Reply, by_lists, config_maps, list, object, object_uid, status, status_object};
 use crate::recorder::Recorder;
-use std::sync::Arc;
 
 /// An informer with object `x` at version 5, in a watch from version 10.
 struct Watching {
@@ -20,7 +20,7 @@ struct Watching {
 }
 
 async fn watching() -> Watching {
-    watching_with(Options::default()).await
+    watching_with(by_lists()).await
 }
 
 async fn watching_with(options: Options) -> Watching {
@@ -35,9 +35,9 @@ async fn watching_with(options: Options) -> Watching {
     Watching { fake, feed, recorder, informers, registration }
 }
 
-/// CR7: what a watch reports is in the store and announced; a deletion carries its last state.
+/// What a watch reports is in the store and announced; a deletion carries its last state.
 #[tokio::test(start_paused = true)]
-async fn events_are_applied() {
+async fn cr7_events_are_applied() {
     let w = watching().await;
     w.feed.event("ADDED", &object("y", "11")).await;
     w.feed.event("MODIFIED", &object("y", "12")).await;
@@ -61,7 +61,7 @@ async fn events_are_applied() {
 /// R6, R11: a watch that the server closes goes on at once from the last version, which a
 /// bookmark moves too.
 #[tokio::test(start_paused = true)]
-async fn a_closed_watch_goes_on_at_once() {
+async fn cr7_a_closed_watch_goes_on_at_once() {
     let w = watching().await;
     w.feed.event("BOOKMARK", r#"{"kind":"ConfigMap","metadata":{"resourceVersion":"30"}}"#).await;
     let before = Instant::now();
@@ -74,7 +74,7 @@ async fn a_closed_watch_goes_on_at_once() {
 
 /// A broken connection is no more than that.
 #[tokio::test(start_paused = true)]
-async fn a_broken_watch_goes_on_at_once() {
+async fn cr7_a_broken_watch_goes_on_at_once() {
     let w = watching().await;
     w.feed.event("MODIFIED", &object("x", "11")).await;
     w.feed.raw(r#"{"type":"MODIFIED","object":{"apiVersion":"v1","ki"#).await;
@@ -104,9 +104,9 @@ async fn chunks_and_last_lines() {
     assert_eq!(w.fake.list_queries().len(), 1);
 }
 
-/// CR8: what is unknown is noted and ignored; it moves no version.
+/// What is unknown is noted and ignored; it moves no version.
 #[tokio::test(start_paused = true)]
-async fn foreign_events_are_ignored() {
+async fn cr8_foreign_events_are_ignored() {
     let w = watching().await;
     w.feed.event("ADDED", &object("y", "11")).await;
     w.feed.event("WHATEVER", r#"{"metadata":{"resourceVersion":"12"}}"#).await;
@@ -119,9 +119,9 @@ async fn foreign_events_are_ignored() {
     assert!(error.contains("another kind: v1 Pod"), "{error}");
 }
 
-/// CR24, R8, R9: 410 leads to a list wherever it appears.
+/// 410 leads to a list wherever it appears.
 #[tokio::test(start_paused = true)]
-async fn an_expired_watch_is_followed_by_a_list() {
+async fn cr24_a_410_is_followed_by_a_list() {
     let w = watching().await;
     w.fake.lists([list("20", &[]), list("30", &[])]).watches([status(410, "Expired")]);
     w.feed.event("ERROR", &status_object(410, "Expired")).await;
@@ -131,9 +131,9 @@ async fn an_expired_watch_is_followed_by_a_list() {
     assert_eq!(w.registration.state(), InformerState::Synced);
 }
 
-/// CR12: a server that is busy is asked again later for the same watch.
+/// A server that is busy is asked again later for the same watch.
 #[tokio::test(start_paused = true)]
-async fn too_many_requests_lead_to_no_list() {
+async fn cr12_too_many_requests_lead_to_no_list() {
     let w = watching().await;
     w.fake.watches((0..3).map(|_| status(429, "TooManyRequests")));
     w.feed.event("ERROR", &status_object(429, "TooManyRequests")).await;
@@ -143,9 +143,9 @@ async fn too_many_requests_lead_to_no_list() {
     assert_eq!(w.fake.list_queries().len(), 1);
 }
 
-/// R7: a server that is away is no reason to list when it comes back.
+/// A server that is away is no reason to list when it comes back.
 #[tokio::test(start_paused = true)]
-async fn a_refused_connection_leads_to_no_list() {
+async fn cr12_a_refused_connection_leads_to_no_list() {
     let w = watching().await;
     w.fake.watches((0..6).map(|_| Reply::Refuse));
     let back = w.fake.open_watch();
@@ -159,9 +159,9 @@ async fn a_refused_connection_leads_to_no_list() {
     assert_eq!((w.registration.state(), w.fake.list_queries().len()), (InformerState::Synced, 1));
 }
 
-/// CR25: an event that cannot be read leads to a list, so nothing stays stale.
+/// An event that cannot be read leads to a list, so nothing stays stale.
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_event_is_followed_by_a_list() {
+async fn cr25_an_unreadable_event_is_followed_by_a_list() {
     for line in [r#"{"type":"MODIFIED","object":{"metadata":5}}"#, "}{", r#"{"type":"BOOKMARK","object":{}}"#] {
         let w = watching().await;
         w.fake.lists([list("20", &[object("x", "15")])]);
@@ -169,24 +169,24 @@ async fn an_unreadable_event_is_followed_by_a_list() {
         w.fake.wait("watch=1", 2).await;
         assert_eq!(w.recorder.lines(), ["Relist update a/x 5 15"], "{line}");
         assert_eq!(w.fake.list_queries()[1..], ["resourceVersion=10"], "{line}");
-        assert!(w.feed.is_closed());
+        w.feed.closed().await;
     }
 }
 
 /// A line without an end is not collected for ever.
 #[tokio::test(start_paused = true)]
 async fn an_endless_line_is_followed_by_a_list() {
-    let w = watching_with(Options { max_line_bytes: 100, ..Options::default() }).await;
+    let w = watching_with(Options { max_object_bytes: 200, ..by_lists() }).await;
     w.fake.lists([list("20", &[])]);
-    w.feed.raw(&"x".repeat(101)).await;
+    w.feed.raw(&"x".repeat(201)).await;
     w.fake.wait("watch=1", 2).await;
     let error = w.informers.snapshot()[0].last_error.clone().unwrap();
-    assert_eq!(&*error, "watch v1 ConfigMap: a line of the watch has more than 100 bytes");
+    assert_eq!(&*error, "watch v1 ConfigMap: an event of the watch has more than 200 bytes");
 }
 
-/// CR18: an object that the server cannot read any more is deleted the hard way.
+/// An object that the server cannot read any more is deleted the hard way.
 #[tokio::test(start_paused = true)]
-async fn an_internal_error_is_followed_by_a_list() {
+async fn cr18_an_internal_error_is_followed_by_a_list() {
     let w = watching().await;
     w.fake.lists([list("20", &[])]);
     w.feed.event("ERROR", &status_object(500, "InternalError")).await;
@@ -194,10 +194,10 @@ async fn an_internal_error_is_followed_by_a_list() {
     assert!(w.registration.view().get(&ObjectKey::new("a", "x")).is_none());
 }
 
-/// CR22, CR15: a silent watch is replaced once its time is over, without a list.
+/// Also CR15: a silent watch is replaced once its time is over, without a list.
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_is_replaced() {
-    let w = watching_with(Options { watch_timeout: Duration::from_secs(60), ..Options::default() }).await;
+async fn cr22_a_silent_watch_is_replaced() {
+    let w = watching_with(Options { watch_timeout: Duration::from_secs(60), ..by_lists() }).await;
     let watches = w.fake.wait("watch=1", 2).await;
     w.feed.closed().await;
     let (_, seconds) = watches[0].uri.rsplit_once("timeoutSeconds=").unwrap();
@@ -209,9 +209,9 @@ async fn a_silent_watch_is_replaced() {
     assert_eq!(w.fake.list_queries().len(), 1);
 }
 
-/// CR10, CR28: watches that are closed at once do not make a storm.
+/// Also CR10: watches that are closed at once do not make a storm.
 #[tokio::test(start_paused = true)]
-async fn watches_that_end_at_once_are_not_repeated_at_once() {
+async fn cr28_watches_that_end_at_once_are_not_repeated_at_once() {
     let fake = Fake::new();
     fake.lists_then(|| list("10", &[])).watches_then(|| Reply::Json(200, String::new()));
     let informers = fake.informers();
@@ -223,24 +223,58 @@ async fn watches_that_end_at_once_are_not_repeated_at_once() {
     assert!(watches[7].at - start > Duration::from_secs(45), "{watches:?}");
 }
 
-/// CR27.
+/// Nothing compressed is asked for, and what comes so is refused.
 #[tokio::test(start_paused = true)]
-async fn a_compressed_watch_is_refused() {
+async fn cr27_a_compressed_answer_is_refused() {
     let w = watching().await;
-    w.fake.lists([list("20", &[])]).watches([Reply::Encoded("gzip")]);
+    w.fake.lists([Reply::Encoded("gzip"), list("20", &[])]).watches([Reply::Encoded("gzip")]);
     w.feed.event("BOOKMARK", r#"{"metadata":{"resourceVersion":"11"}}"#).await;
     drop(w.feed);
     w.fake.wait("watch=1", 3).await;
     let error = w.informers.snapshot()[0].last_error.clone().unwrap();
-    assert!(error.contains("compressed (\"gzip\")"), "{error}");
+    assert_eq!(&*error, "list v1 ConfigMap: the answer is compressed (\"gzip\"), which was not asked for");
+    assert!(w.fake.asked("/configmaps").iter().all(|asked| asked.encoding.as_deref() == Some("identity")));
 }
 
 /// managedFields never enter the store.
 #[tokio::test(start_paused = true)]
-async fn managed_fields_are_cut() {
+async fn cr19_managed_fields_are_cut() {
     let w = watching().await;
     let fields = r#""managedFields":[{"manager":"kubectl"}],"namespace":"a""#;
     w.feed.event("ADDED", &object("y", "11").replace(r#""namespace":"a""#, fields)).await;
     w.recorder.take(1).await;
     assert_eq!(w.registration.view().get(&ObjectKey::new("a", "y")).unwrap().json(), object("y", "11"));
+}
+
+/// The server goes back in time: what it says is not applied, and everything is listed.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_goes_back_is_followed_by_a_list() {
+    let w = watching().await;
+    w.fake.lists([list("30", &[object("x", "25")])]);
+    w.feed.event("MODIFIED", &object("x", "20")).await;
+    w.feed.event("MODIFIED", &object("x", "15")).await;
+    w.fake.wait("watch=1", 2).await;
+    assert_eq!(w.recorder.lines(), ["Watch update a/x 5 20", "Relist update a/x 20 25"]);
+    assert_eq!(w.fake.list_queries()[1..], ["resourceVersion=20"]);
+    assert_eq!(w.informers.snapshot()[0].last_error.as_deref(), Some("the watch went back from version 20 to 15"));
+}
+
+/// CF19: the store's version after a list, an event, a bookmark, a break and a relist.
+#[tokio::test(start_paused = true)]
+async fn cf19_the_version_of_the_store() {
+    let w = watching().await;
+    let version = || w.registration.view().resource_version();
+    assert_eq!(&*version(), "10");
+    w.feed.event("MODIFIED", &object("x", "11")).await;
+    w.recorder.take(1).await;
+    assert_eq!(&*version(), "11");
+    w.feed.event("BOOKMARK", r#"{"metadata":{"resourceVersion":"12"}}"#).await;
+    let next = w.fake.open_watch();
+    drop(w.feed);
+    w.fake.wait("watch=1", 2).await;
+    assert_eq!(&*version(), "12");
+    w.fake.lists([list("20", &[])]);
+    next.event("ERROR", &status_object(410, "Expired")).await;
+    w.fake.wait("watch=1", 3).await;
+    assert_eq!(&*version(), "20");
 }
