@@ -6,6 +6,7 @@
 //! form later. Never holds a parsed tree.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -64,15 +65,9 @@ impl Object {
     pub fn parse_trimmed(text: &str, kind: &Gvk, trim: &Trim) -> Result<Self, ObjectError> {
         let text = text.trim_ascii();
         let (fields, edits) = read(text, trim.of(kind))?;
-        let mut head = String::new();
-        if fields.kind.is_none() {
-            head.push_str(&format!("\"kind\":{},", serde_json::Value::from(&*kind.kind)));
-        }
-        if fields.api_version.is_none() {
-            head.push_str(&format!("\"apiVersion\":{},", serde_json::Value::from(kind.api_version())));
-        }
+        let head = head(&fields, kind);
         Ok(Self {
-            key: ObjectKey::new(&fields.namespace, &fields.name),
+            key: ObjectKey { namespace: namespace(&fields.namespace), name: fields.name.as_ref().into() },
             uid: fields.uid.as_ref().into(),
             resource_version: Version::of(&fields, text, &edits, &head),
             deleting: fields.deleting,
@@ -152,6 +147,43 @@ impl Object {
         // strings, and those match nothing.
         serde_json::from_str::<Labeled<'_>>(&self.json).ok().and_then(|o| o.metadata.labels).map_or_else(Vec::new, |l| l.0)
     }
+}
+
+/// The members that list items lack, to be put in after an object's first brace.
+fn head(fields: &Fields<'_>, kind: &Gvk) -> String {
+    let mut head = String::new();
+    if fields.kind.is_none() {
+        push_member(&mut head, "kind", &kind.kind);
+    }
+    if fields.api_version.is_none() {
+        push_member(&mut head, "apiVersion", &kind.api_version());
+    }
+    head
+}
+
+fn push_member(out: &mut String, name: &str, value: &str) {
+    let plain = value.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
+    let (quote, value) = if plain { ("\"", Cow::Borrowed(value)) } else { ("", serde_json::Value::from(value).to_string().into()) };
+    for part in ["\"", name, "\":", quote, &value, quote, ","] {
+        out.push_str(part);
+    }
+}
+
+/// The namespace as a shared text; empty is none. Lists come namespace by namespace, so the one
+/// that was read last on this thread is mostly the one that is wanted.
+fn namespace(text: &str) -> Option<Arc<str>> {
+    thread_local! {
+        static LAST: RefCell<Arc<str>> = RefCell::new("".into());
+    }
+    if text.is_empty() {
+        return None;
+    }
+    LAST.with_borrow_mut(|last| {
+        if **last != *text {
+            *last = text.into();
+        }
+        Some(last.clone())
+    })
 }
 
 impl Version {
