@@ -44,5 +44,8 @@ pub use metrics::{CacheMetrics, NoMetrics, WatchEventType};
 pub use options::{Options, Waits};
 pub use spec::{Content, InformerSpec, Scope};
 pub use state::{InformerState, InformerStatus};
-pub use store::Store;
+pub use store::{
+    ExpirationPolicy, ExpirationStore, IndexConflict, IndexError, IndexValue, Indexer, Lister, LocalStore, MutationCache, NoIndex,
+    NotFound, Push, PutError, Store, TransactionError, TransformError, Transformer, Ttl, UndeltaStore, Write,
+};
 pub use view::{Look, Pending, View};

@@ -133,16 +133,14 @@ impl Shared {
     }
 
     /// Objects of a full list, in one step. An object that did not change is kept as it is.
-    pub(crate) fn listed(&self, objects: impl IntoIterator<Item = Object>) {
+    pub(crate) fn listed(&self, objects: Vec<Object>) {
         let apply = self.apply.lock();
         if apply.stopped {
             return;
         }
         let cause = if apply.synced_once { ChangeCause::Relist } else { ChangeCause::InitialList };
-        for object in objects {
-            if !self.store.touch(&object, apply.generation) {
-                self.put(&apply, object, cause);
-            }
+        for object in self.store.touch_all(objects, apply.generation) {
+            self.put(&apply, object, cause);
         }
         self.report_size();
     }
@@ -193,7 +191,7 @@ impl Shared {
         self.metrics.watch_event(&self.spec, WatchEventType::Deleted);
         self.advance(&mut apply, object.resource_version(), true);
         // Nobody knows an object that is not in the store.
-        let Some(old) = self.store.remove(object.key()) else { return };
+        let Some(old) = self.store.remove(object.key()).map(|removed| removed.object) else { return };
         // The last state of another uid says nothing about the end of the one that was here.
         let known = old.uid() == object.uid();
         let last = if known { Arc::new(object) } else { old.clone() };
@@ -276,7 +274,7 @@ impl Shared {
 
     fn put(&self, apply: &Apply, object: Object, cause: ChangeCause) {
         let object = Arc::new(object);
-        let old = self.store.insert(object.clone(), apply.generation);
+        let old = self.store.insert(object.clone(), apply.generation).old;
         apply.audience.announce(&Change::put(&object, old.as_ref(), cause, self.store.sequence()));
     }
 

@@ -52,9 +52,9 @@ impl View {
     /// The object of a key, and whether its handler was told of it.
     pub fn look(&self, key: &ObjectKey) -> Look {
         let place = self.seat.place();
-        let (object, last) = place.shared.store.look(key);
-        let object = object.filter(|object| seen(place.filter.as_ref(), object));
-        let pending = match last {
+        let found = place.shared.store.look(key);
+        let object = found.object.filter(|object| seen(place.filter.as_ref(), object));
+        let pending = match found.changing {
             _ if place.moving => Pending::Move,
             Some(sequence) => Pending::Since(sequence),
             None => Pending::Nothing,

@@ -15,7 +15,17 @@ impl Reflector<'_> {
         if request.first {
             self.shared.begin_list(request.reason);
         }
-        match self.read_list(request, |object| self.shared.listed([object])).await {
+        let mut batch = Vec::with_capacity(OBJECTS_PER_TURN);
+        let read = self.read_list(request, |object| {
+            batch.push(object);
+            if batch.len() == OBJECTS_PER_TURN {
+                self.shared.listed(std::mem::replace(&mut batch, Vec::with_capacity(OBJECTS_PER_TURN)));
+            }
+        });
+        let read = read.await;
+        // What came before a break is true all the same.
+        self.shared.listed(batch);
+        match read {
             Ok(page) => Input::Page { resource_version: page.resource_version, next: page.next },
             Err(failure) => Input::ListFailed(failure),
         }

@@ -118,7 +118,7 @@ impl Reflector<'_> {
             WatchEvent::Applied(_, object) if deadlines.initial.is_some() => {
                 deadlines.object_came(self.options.response_timeout);
                 shared.count(event_type);
-                shared.listed([object]);
+                shared.listed(vec![object]);
             }
             WatchEvent::Applied(_, object) => shared.applied(event_type, object),
             WatchEvent::Deleted(object) => {
