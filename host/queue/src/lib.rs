@@ -20,6 +20,9 @@
 //! - **No task, no channel, no tick.** A queue at rest costs its memory only, which is
 //!   bounded by the distinct keys that the caller adds. Time is tokio's.
 //!
+//! Beside it are client-go's queues of objects: [`Fifo`] keeps the latest object of each
+//! key, [`DeltaFifo`] every change, bounded in bytes.
+//!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
@@ -43,6 +46,8 @@
 //! ```
 
 mod delay;
+mod delta_fifo;
+mod fifo;
 mod limiter;
 mod metrics;
 mod queue;
@@ -51,6 +56,11 @@ mod state;
 use std::hash::Hash;
 
 pub use delay::MAX_DELAY;
+pub use delta_fifo::{
+    Applied, DELTA_OVERHEAD, Deletion, Delta, DeltaFifo, DeltaKind, DeltaOptions, DeltaStore, FifoError, Full, KnownObjects, Popped,
+    TransformError, apply_deltas,
+};
+pub use fifo::Fifo;
 pub use limiter::{ExponentialPerKey, RateLimiter};
 pub use metrics::{NoMetrics, QueueMetrics, Stats};
 pub use queue::{Item, WorkQueue};

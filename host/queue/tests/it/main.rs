@@ -1,9 +1,16 @@
 //! The promises of the workqueue, tested from outside, most of them on a paused clock.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
 mod basic;
 mod cancel;
 mod concurrent;
 mod delay;
+mod delta_bounds;
+mod delta_fifo;
+mod delta_model;
+mod delta_work;
+mod fifo;
 mod metrics;
 mod model;
 mod shutdown;
