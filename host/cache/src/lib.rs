@@ -46,6 +46,6 @@ pub use spec::{Content, InformerSpec, Scope};
 pub use state::{InformerState, InformerStatus};
 pub use store::{
     ExpirationPolicy, ExpirationStore, IndexConflict, IndexError, IndexValue, Indexer, Lister, LocalStore, MutationCache, NoIndex,
-    NotFound, Push, PutError, Store, TransactionError, TransformError, Transformer, Ttl, UndeltaStore, Write,
+    NotFound, Push, PutError, Reader, Store, TransactionError, TransformError, Transformer, Ttl, UndeltaStore, Write,
 };
 pub use view::{Look, Pending, View};

@@ -59,6 +59,7 @@ pub(crate) fn relocate(seat: &Arc<Seat>, from: &Arc<Shared>, to: &Arc<Shared>) -
     seat.call(|handler| handler.on_attached(to.store.sequence()));
     differ(seat, (from, before.filter.as_ref()), (to, place.filter.as_ref()), told);
     finish(seat, place.filter, &mut target);
+    seat.drop_indexes(&from.store);
     if told {
         seat.call(|handler| handler.on_recovered());
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
@@ -15,6 +15,7 @@ use crate::change::{Change, ChangeHandler};
 use crate::filter::Filter;
 use crate::shared::Shared;
 use crate::spec::InformerSpec;
+use crate::store::{IndexConflict, Indexer, Store};
 
 /// Shared by a registration, the informer that serves it, and the hub.
 pub(crate) struct Seat {
@@ -29,6 +30,8 @@ pub(crate) struct Seat {
     place: RwLock<Place>,
     told_synced: AtomicBool,
     moves: watch::Sender<u64>,
+    /// Go with the seat from store to store. As many as its owner adds.
+    indexers: Mutex<Vec<(Box<str>, Indexer)>>,
 }
 
 /// Where a seat is.
@@ -55,6 +58,30 @@ impl Seat {
             place: RwLock::new(place),
             told_synced: AtomicBool::new(false),
             moves: watch::Sender::new(0),
+            indexers: Mutex::default(),
+        }
+    }
+
+    /// Indexes what it sees, here and wherever it moves.
+    pub(crate) fn add_indexer(&self, name: &str, indexer: Indexer) -> Result<(), IndexConflict> {
+        let mut indexers = self.indexers.lock();
+        if indexers.iter().any(|(known, _)| **known == *name) {
+            return Err(IndexConflict(name.into()));
+        }
+        self.place().shared.store.add_indexer(&self.index_name(name), Arc::clone(&indexer))?;
+        indexers.push((name.into(), indexer));
+        Ok(())
+    }
+
+    /// What a store calls an index of this seat: each seat has names of its own.
+    pub(crate) fn index_name(&self, name: &str) -> String {
+        format!("{}/{name}", self.id)
+    }
+
+    /// The store that it leaves needs its indexes no more.
+    pub(crate) fn drop_indexes(&self, store: &Store) {
+        for (name, _) in &*self.indexers.lock() {
+            store.remove_indexer(&self.index_name(name));
         }
     }
 
@@ -71,6 +98,12 @@ impl Seat {
     /// Seats it elsewhere; `moving` until [`Self::settle_in`].
     pub(crate) fn sit(&self, shared: Arc<Shared>) -> Place {
         let place = Place { filter: through(&self.filter, &self.want, &shared), shared, moving: true };
+        // Held over both, so that no index is added in between.
+        let indexers = self.indexers.lock();
+        for (name, indexer) in &*indexers {
+            // A name of this seat cannot be taken in a store where it has not been.
+            let _added = place.shared.store.add_indexer(&self.index_name(name), Arc::clone(indexer)).is_ok();
+        }
         *self.place.write() = place.clone();
         place
     }

@@ -7,7 +7,7 @@ use wharf_core::{Object, ObjectKey};
 
 use crate::filter::Filter;
 use crate::seat::Seat;
-use crate::store::Store;
+use crate::store::{IndexConflict, IndexError, IndexValue, Indexer, NoIndex, Reader, Store};
 
 /// The objects of a registration, for reading. It may be kept; after the informer has stopped
 /// it stays as it was. Objects are immutable and shared; order is by namespace, then by name.
@@ -75,6 +75,25 @@ impl View {
         page(&place.shared.store, place.filter.as_ref(), namespace, after, max)
     }
 
+    /// Indexes the objects under a name, also when there are some already. The index goes with the
+    /// registration, whichever informer serves it. See [`Store::add_indexer`].
+    ///
+    /// # Errors
+    /// When this registration has an index of that name.
+    pub fn add_indexer(&self, name: &str, indexer: Indexer) -> Result<(), IndexConflict> {
+        self.seat.add_indexer(name, indexer)
+    }
+
+    /// The keys that an index has under a value, sorted.
+    ///
+    /// # Errors
+    /// When there is no such index.
+    pub fn index_keys(&self, index: &str, value: &str) -> Result<Vec<ObjectKey>, NoIndex> {
+        let mut keys: Vec<_> = self.by_index(index, value)?.iter().map(|object| object.key().clone()).collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
     /// Number of objects. Costs a walk if a wider informer serves the registration.
     pub fn len(&self) -> usize {
         let place = self.seat.place();
@@ -93,6 +112,27 @@ impl View {
     /// full list. After a move it is the other informer's, which is never older.
     pub fn resource_version(&self) -> Box<str> {
         self.seat.place().shared.store.resource_version()
+    }
+}
+
+impl Reader for View {
+    fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        Self::get(self, key)
+    }
+
+    fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
+        Self::list(self, namespace)
+    }
+
+    fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<Object>>, NoIndex> {
+        let place = self.seat.place();
+        let found = place.shared.store.by_index(&self.seat.index_name(index), value).map_err(|_| NoIndex(index.into()))?;
+        Ok(found.into_iter().filter(|object| seen(place.filter.as_ref(), object)).collect())
+    }
+
+    fn values_of(&self, index: &str, object: &Object) -> Result<Result<Vec<IndexValue>, IndexError>, NoIndex> {
+        let store = &self.seat.place().shared.store;
+        store.values_of(&self.seat.index_name(index), object).map_err(|_| NoIndex(index.into()))
     }
 }
 

@@ -117,6 +117,7 @@ fn leave(hub: &Hub, seat: &Seat) {
     // It may move meanwhile; then it is looked for where it has arrived.
     loop {
         let shared = seat.place().shared;
+        seat.drop_indexes(&shared.store);
         if shared.detach(seat.id) || seat.place().shared.id == shared.id {
             break;
         }

@@ -48,6 +48,10 @@ impl Indexes {
         self.0.contains_key(name)
     }
 
+    pub(super) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     pub(super) fn add(&mut self, index: Index) {
         self.0.insert(index.name.clone(), index);
     }

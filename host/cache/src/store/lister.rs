@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use wharf_core::{Object, ObjectKey, ResourceKind, Selector};
 
-use super::raw::Store;
+use super::reader::Reader;
 
 /// Lists and gets the objects of one kind from a store: client-go's `GenericLister`.
 ///
 /// A namespace is found through the store's order, which is always there: client-go needs
 /// an index for it, and warns and scans where that is missing.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Lister {
-    store: Arc<Store>,
+    objects: Arc<dyn Reader>,
     resource: Arc<str>,
 }
 
@@ -28,11 +28,11 @@ pub struct NotFound {
 }
 
 impl Lister {
-    /// A lister over a store that holds objects of this kind.
-    pub fn new(store: Arc<Store>, kind: &ResourceKind) -> Self {
+    /// A lister over objects of this kind: a registration's view, or a store.
+    pub fn new(objects: Arc<dyn Reader>, kind: &ResourceKind) -> Self {
         let group = &kind.gvk.group;
         let resource = if group.is_empty() { kind.plural.clone() } else { format!("{}.{group}", kind.plural).into() };
-        Self { store, resource }
+        Self { objects, resource }
     }
 
     /// The objects of a namespace, or of all, that a label selector matches; by namespace,
@@ -41,7 +41,7 @@ impl Lister {
     /// An empty selector costs nothing; another one reads each object's text up to its
     /// labels, after the store's lock was released.
     pub fn list(&self, namespace: Option<&str>, selector: &Selector) -> Vec<Arc<Object>> {
-        let mut objects = self.store.list(namespace);
+        let mut objects = self.objects.list(namespace);
         if !selector.is_empty() {
             objects.retain(|object| object.matches_labels(selector));
         }
@@ -54,7 +54,7 @@ impl Lister {
     /// When the store does not have it.
     pub fn get(&self, namespace: Option<&str>, name: &str) -> Result<Arc<Object>, NotFound> {
         let key = ObjectKey::new(namespace.unwrap_or_default(), name);
-        self.store.get(&key).ok_or_else(|| NotFound { resource: self.resource.clone(), name: key.name })
+        self.objects.get(&key).ok_or_else(|| NotFound { resource: self.resource.clone(), name: key.name })
     }
 }
 

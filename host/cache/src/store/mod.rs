@@ -20,6 +20,7 @@ mod local;
 mod mutation;
 mod objects;
 mod raw;
+mod reader;
 mod slots;
 #[cfg(test)]
 mod testing;
@@ -31,4 +32,5 @@ pub use lister::{Lister, NotFound};
 pub use local::{LocalStore, PutError, TransactionError, TransformError, Transformer, Write};
 pub use mutation::MutationCache;
 pub use raw::Store;
+pub use reader::Reader;
 pub use undelta::{Push, UndeltaStore};

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use wharf_core::{Object, ObjectKey};
 
 use super::index::NoIndex;
-use super::raw::Store;
+use super::reader::Reader;
 use crate::change::{Change, ChangeHandler};
 
 /// How many own writes are remembered, as in client-go, and how many deletions beside them.
@@ -30,7 +30,7 @@ const REMEMBERED: usize = 100;
 /// Deletions are remembered apart from the writes, so that a wave of them pushes no own
 /// write out; in client-go both share the 100 places.
 pub struct MutationCache {
-    store: Arc<Store>,
+    objects: Arc<dyn Reader>,
     ttl: Duration,
     include_adds: bool,
     inner: Mutex<Inner>,
@@ -44,19 +44,19 @@ struct Inner {
 }
 
 impl MutationCache {
-    /// A cache over an informer's store. Own writes are shown for at most `ttl`.
+    /// A cache over what a registration sees of an informer. Own writes are shown for at most `ttl`.
     ///
     /// With `include_adds` an own write is shown also where the store has no object. Such a
     /// read may show an object that was deleted before the informer saw it, until `ttl` is over.
-    pub fn new(store: Arc<Store>, ttl: Duration, include_adds: bool) -> Self {
-        Self { store, ttl, include_adds, inner: Mutex::default() }
+    pub fn new(objects: Arc<dyn Reader>, ttl: Duration, include_adds: bool) -> Self {
+        Self { objects, ttl, include_adds, inner: Mutex::default() }
     }
 
     /// The object of a key, as the informer or the own write has it.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         let now = Instant::now();
         let mut inner = self.inner.lock();
-        match self.store.get(key) {
+        match self.objects.get(key) {
             Some(object) => Some(inner.newer(object, now)),
             None if self.include_adds => inner.writes.get(key, now).cloned(),
             None => None,
@@ -74,7 +74,7 @@ impl MutationCache {
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<Object>>, NoIndex> {
         let now = Instant::now();
         let mut inner = self.inner.lock();
-        let found = self.store.by_index(index, value)?;
+        let found = self.objects.by_index(index, value)?;
         let mut all: Vec<_> = found.into_iter().map(|object| inner.newer(object, now)).collect();
         if self.include_adds {
             for written in inner.writes.all(now) {
@@ -82,7 +82,7 @@ impl MutationCache {
                     continue;
                 }
                 // An object that cannot be indexed is found by no value, here as in the store.
-                let values = self.store.values_of(index, &written)?.unwrap_or_default();
+                let values = self.objects.values_of(index, &written)?.unwrap_or_default();
                 if values.iter().any(|other| **other == *value) {
                     all.push(written);
                 }

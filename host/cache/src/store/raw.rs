@@ -123,6 +123,11 @@ impl Store {
         Ok(())
     }
 
+    /// Takes an index away, if there is one of that name.
+    pub(crate) fn remove_indexer(&self, name: &str) {
+        self.inner.write().indexes.remove(name);
+    }
+
     /// The names of the indexes, sorted.
     pub fn indexes(&self) -> Vec<Box<str>> {
         self.inner.read().indexes.names()

@@ -13,5 +13,6 @@ mod reading;
 mod recorder;
 mod resync;
 mod shared;
+mod stores;
 mod watch_lists;
 mod watches;
