@@ -8,12 +8,13 @@ use crate::event::Cause;
 
 use super::Time;
 use super::marks::{Mark, Marks};
+use super::slots::Settled;
 
 /// What a plugin knows of one key. Of one uid from its first to its last day.
 ///
-/// Costs about 90 bytes and holds up to three states: one while all is well, a second
-/// while a call runs or has failed, and the tombstone. Only an entry whose calls fail has
-/// a `trouble`.
+/// Costs about 90 bytes and holds up to three states: that of the last call, the one before it
+/// while the call runs or has failed, and the tombstone. Only an entry whose calls fail has
+/// a `trouble`. While all is well there is no entry (see `settle`).
 #[derive(Debug)]
 pub(super) struct Entry<S> {
     /// State of the last `add` or `update`, or a later one that was filtered.
@@ -88,6 +89,19 @@ impl<S: State> Entry<S> {
     /// The entry of an object whose first `add` is about to start.
     pub(super) fn first_call(serial: u64, now: S) -> Self {
         Self { tried: true, ..Self::new(serial, 0, now) }
+    }
+
+    /// As if a call had ended without a word.
+    pub(super) fn interrupted(self) -> Self {
+        Self { tried: true, due: Some(Time::ZERO), ..self }
+    }
+
+    /// What is left to remember if nothing is owed and the plugin was told of `now`.
+    pub(super) fn settled(&self, now: &S) -> Option<Settled> {
+        let told = !self.unfinished() && self.last.uid() == now.uid() && self.last.resource_version() == now.resource_version();
+        let owed = self.tombstone.is_some() || self.due.is_some() || !self.marks.pending().is_empty();
+        let failed = self.trouble.is_some() || self.attempts > 0;
+        if told && !owed && !failed { Settled::new(self.revision, now) } else { None }
     }
 
     pub(super) fn uid(&self) -> &str {

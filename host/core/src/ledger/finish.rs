@@ -11,7 +11,7 @@ use crate::outcome::{Failure, Fault, Outcome, Strike};
 use crate::reason::Reason;
 
 use super::entry::{Entry, Parked, ParkedBy, Trouble};
-use super::{Ledger, Time, Token};
+use super::{Here, Ledger, Time, Token};
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,20 +96,41 @@ pub struct Next {
 }
 
 impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
-    /// The call that [`Self::start`] asked for ended. `backoff` is the host's own delay
-    /// for this key, used where the outcome names no time.
-    pub fn finish(&mut self, key: &K, call: Token, result: Finished, time: Time, policy: &Policy, backoff: Duration) -> Next {
-        let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.serial == call.serial) else {
-            return Next { due: None, again: true, parked: false, fenced: true };
-        };
+    /// The call that [`Self::start`] asked for ended; `here` is what the store holds by now.
+    /// `backoff` is the host's own delay for this key, used where the outcome names no time.
+    pub fn finish(&mut self, here: Here<'_, K, S>, call: Token, result: Finished, time: Time, policy: &Policy, backoff: Duration) -> Next {
+        let Here { key, slot, now } = here;
         let deleted = call.event == Event::Delete;
-        if deleted && matches!(result, Finished::Done | Finished::Permanent(_)) {
-            self.entries.remove(key);
-            return Next { due: None, again: true, parked: false, fenced: false };
+        let over = deleted && matches!(result, Finished::Done | Finished::Permanent(_));
+        let ended = self.side.update(key, |entry| {
+            if entry.serial != call.serial {
+                return (Next::FENCED, None);
+            }
+            if !over {
+                entry.finish(&call, result, time, policy, backoff);
+            }
+            let next = Next { due: entry.due, again: deleted, parked: entry.parked().is_some(), fenced: false };
+            (next, now.and_then(|now| entry.settled(now)))
+        });
+        match (ended, slot) {
+            (None, _) => Next::FENCED,
+            (Some((next, _)), _) if next.fenced => next,
+            (Some(_), _) if over => {
+                self.side.remove(key);
+                Next { fenced: false, ..Next::FENCED }
+            }
+            (Some((next, Some(settled))), Some(slot)) => {
+                self.side.remove(key);
+                self.slots.put(slot, settled);
+                next
+            }
+            (Some((next, _)), _) => next,
         }
-        entry.finish(&call, result, time, policy, backoff);
-        Next { due: entry.due, again: deleted, parked: entry.parked().is_some(), fenced: false }
     }
+}
+
+impl Next {
+    const FENCED: Self = Self { due: None, again: true, parked: false, fenced: true };
 }
 
 impl<S: State> Entry<S> {

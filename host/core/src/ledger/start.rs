@@ -3,12 +3,12 @@
 
 use std::hash::Hash;
 
-use crate::diff::{Decision, Planned, Rules, State, decide};
+use crate::diff::{Decision, Known, Planned, Rules, State, decide};
 use crate::event::{Cause, Event, Removal};
 
 use super::entry::Entry;
 use super::marks::{Mark, MarkSet};
-use super::{Ledger, Time};
+use super::{Here, Ledger, Time};
 
 /// What a worker does with the key that it took.
 #[derive(Debug)]
@@ -69,18 +69,20 @@ pub struct Token {
 }
 
 impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
-    /// A worker took `key`; `now` is the object in the store, whether or not it matches,
-    /// and `revision` the plugin's revision that would be called, counted from 1. There must
-    /// be no other call for the key. Do not ask while the plugin sleeps.
+    /// A worker took the key; `revision` is the plugin's revision that would be called, counted
+    /// from 1. There must be no other call for the key. Do not ask while the plugin sleeps.
     ///
     /// To this, a change of the store and its [`Self::observe`] must look like one step:
     /// with a state from before a change that was already observed (or the reverse) the
     /// final state of an object is lost.
     ///
-    /// Costs two look-ups and an allocation or two at most.
-    pub fn start(&mut self, key: &K, now: Option<&S>, rules: &Rules<'_, S>, time: Time, revision: u64) -> Start<S> {
-        let entry = self.entries.get_mut(key);
-        let (decision, next_due) = match entry {
+    /// Costs one look-up for a settled key that stays so, else a few and an allocation or two.
+    pub fn start(&mut self, here: Here<'_, K, S>, rules: &Rules<'_, S>, time: Time, revision: u64) -> Start<S> {
+        let Here { key, now, .. } = here;
+        if self.stays_settled(here, rules) {
+            return Start::Nothing { next_due: None, filtered: false };
+        }
+        let (decision, next_due) = match self.side.get_mut(key) {
             None => (decide(None, now, rules, false), None),
             Some(entry) => {
                 if let Some(until) = entry.held(time) {
@@ -94,18 +96,41 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         };
         match (decision, now) {
             (Decision::Forget, _) => {
-                self.entries.remove(key);
+                self.side.remove(key);
                 Start::Again
             }
-            (Decision::Filter, Some(now)) => Start::Nothing { next_due: self.filter(key, now, revision), filtered: true },
+            (Decision::Filter, Some(now)) => {
+                let next_due = self.filter(key, now, revision);
+                self.settle(here);
+                Start::Nothing { next_due, filtered: true }
+            }
             (Decision::Call(planned), _) => Start::Call(self.begin(key, planned, time, revision)),
-            (Decision::Nothing | Decision::Filter, _) => Start::Nothing { next_due, filtered: false },
+            (Decision::Nothing | Decision::Filter, _) => {
+                self.settle(here);
+                Start::Nothing { next_due, filtered: false }
+            }
         }
+    }
+
+    /// Is the key settled, and is nothing to do? A settled key with something to do gets an
+    /// entry of its own.
+    fn stays_settled(&mut self, here: Here<'_, K, S>, rules: &Rules<'_, S>) -> bool {
+        let Some((slot, now)) = here.slot.zip(here.now) else { return false };
+        let Some(settled) = self.slots.get(slot) else { return false };
+        if settled.is(now) {
+            let known = Known { last: now, delivered: Some(now), tried: false, dying: false, tombstone: None };
+            if matches!(decide(Some(&known), Some(now), rules, false), Decision::Nothing) {
+                return true;
+            }
+        }
+        self.slots.take(slot);
+        self.open(here.key.clone(), settled, now.clone());
+        false
     }
 
     /// A change to `now` was dropped. Returns the due time that stays.
     fn filter(&mut self, key: &K, now: &S, revision: u64) -> Option<Time> {
-        match self.entries.get_mut(key) {
+        match self.side.get_mut(key) {
             Some(entry) if !entry.dying => {
                 entry.filter(now);
                 entry.due
@@ -113,7 +138,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
             // Seen for the first time, or as if: a delete that was tried undid all before.
             _ => {
                 let serial = self.next_serial();
-                self.entries.insert(key.clone(), Entry::new(serial, revision, now.clone()));
+                self.side.insert(key.clone(), Entry::new(serial, revision, now.clone()));
                 None
             }
         }
@@ -123,7 +148,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     fn begin(&mut self, key: &K, planned: Planned<S>, time: Time, revision: u64) -> Call<S> {
         let Planned { event, current, previous, removal, final_state_unknown, only_due, filtered } = planned;
         let serial = self.next_serial();
-        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::first_call(serial, current.clone()));
+        let entry = self.side.get_or(key, || Entry::first_call(serial, current.clone()));
         let cause = only_due.then(|| entry.due_cause());
         if filtered {
             entry.filter(&current);

@@ -4,8 +4,8 @@ use std::hash::Hash;
 
 use crate::diff::State;
 
-use super::entry::Parked;
-use super::{Ledger, Time};
+use super::entry::{Entry, Parked};
+use super::{Here, Ledger, Time};
 
 /// One entry, to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,32 +38,60 @@ pub struct FailureView<'a> {
 }
 
 impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
-    /// All keys, in no order.
-    pub fn keys(&self) -> impl Iterator<Item = &K> {
-        self.entries.keys()
+    /// The keys that are not settled, in no order. All others are in the stores.
+    pub fn unsettled(&self) -> impl Iterator<Item = &K> {
+        self.side.keys()
     }
 
-    /// Number of entries.
+    /// Number of keys that the plugin was told of, settled or not.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.side.len().saturating_add(self.slots.len())
     }
 
-    /// Is there no entry?
+    /// Is there none?
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
+    }
+
+    /// Number of keys that are parked.
+    pub fn parked(&self) -> usize {
+        self.side.parked()
     }
 
     /// Looks at one entry.
-    pub fn entry(&self, key: &K) -> Option<EntryView<'_>> {
-        self.entries.get(key).map(|entry| EntryView {
-            uid: entry.uid(),
-            resource_version: entry.last().resource_version(),
+    pub fn entry<'a>(&'a self, here: Here<'a, K, S>) -> Option<EntryView<'a>> {
+        if let Some(entry) = self.side.get(here.key) {
+            return Some(EntryView::of(entry));
+        }
+        let (slot, now) = here.slot.zip(here.now)?;
+        self.told(slot, now).map(|_| EntryView::told(now))
+    }
+}
+
+impl<'a> EntryView<'a> {
+    fn told<S: State>(state: &'a S) -> Self {
+        Self {
+            uid: state.uid(),
+            resource_version: state.resource_version(),
+            attempts: 0,
+            strikes: 0,
+            deleting: false,
+            parked: None,
+            due: None,
+            failure: None,
+        }
+    }
+
+    fn of<S: State>(entry: &'a Entry<S>) -> Self {
+        let trouble = entry.trouble.as_deref();
+        Self {
             attempts: entry.attempts,
-            strikes: entry.trouble.as_ref().map_or(0, |trouble| trouble.strikes),
+            strikes: trouble.map_or(0, |trouble| trouble.strikes),
             deleting: entry.dying,
             parked: entry.parked(),
             due: entry.due,
-            failure: entry.trouble.as_ref().map(|trouble| FailureView { reason: &trouble.reason, message: &trouble.message }),
-        })
+            failure: trouble.map(|trouble| FailureView { reason: &trouble.reason, message: &trouble.message }),
+            ..Self::told(entry.last())
+        }
     }
 }

@@ -2,12 +2,14 @@
 //! one and what comes out.
 
 use wharf_core::event::Removal;
-use wharf_core::ledger::{Finished, Ledger, Mark, Next, Policy, Start, Time, Token};
+use wharf_core::ledger::{Finished, Here, Ledger, Mark, Next, Policy, Slot, Start, Time, Token};
 use wharf_core::plugin::Replay;
 use wharf_core::{Event, EventSet, Rules};
 
 use crate::object::{Key, Obj};
 use crate::plugin::Running;
+use crate::twin::Twin;
+use crate::witness::Verdict;
 
 /// Which rule is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +48,19 @@ pub(crate) enum Broken {
     Removal,
     /// `previous` is forgotten.
     Previous,
+    /// A settled key is not told of changes.
+    Slots,
+    /// Settled keys are forgotten when the plugin moves to another informer.
+    Moving,
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 17] = {
+    pub(crate) const ALL: [Self; 19] = {
         use Broken::*;
-        [Fence, Tombstones, Early, Asleep, Uid, Taken, Rearm, Due, Cancel, Hold, Quiet, Again, Narrow, Withdrawn, Parked, Removal, Previous]
+        [
+            Fence, Tombstones, Early, Asleep, Uid, Taken, Rearm, Due, Cancel, Hold, Quiet, Again, Narrow, Withdrawn, Parked, Removal,
+            Previous, Slots, Moving,
+        ]
     };
 }
 
@@ -62,47 +71,75 @@ pub(crate) struct Around {
     pub(crate) asleep: bool,
 }
 
+type At<'a> = Here<'a, Key, Obj>;
+type Stored = Vec<(Key, Slot, Obj)>;
+
+/// How a subscription changes, and what the store holds.
+pub(crate) struct Narrow<'a> {
+    pub(crate) matched: &'a dyn Fn(&Key, &Obj) -> bool,
+    pub(crate) matches: &'a dyn Fn(&Key, &Obj) -> bool,
+    pub(crate) now: &'a dyn Fn(&Key) -> Option<Obj>,
+}
+
 pub(crate) struct Guarded {
     ledger: Ledger<Key, Obj>,
     broken: Option<Broken>,
+    /// Beside a ledger that is not broken.
+    twin: Option<Twin>,
 }
 
 impl Guarded {
     pub(crate) fn new(broken: Option<Broken>) -> Self {
-        Self { ledger: Ledger::new(), broken }
+        Self { ledger: Ledger::new(), broken, twin: broken.is_none().then(Twin::new) }
     }
 
     pub(crate) fn real(&self) -> &Ledger<Key, Obj> {
         &self.ledger
     }
 
+    /// Does it know what a ledger without slots knows?
+    pub(crate) fn check<'a>(&mut self, places: impl Iterator<Item = At<'a>>) -> Verdict {
+        self.twin.as_mut().map_or(Ok(()), |twin| twin.check(&self.ledger, places))
+    }
+
     fn is(&self, broken: Broken) -> bool {
         self.broken == Some(broken)
     }
 
-    pub(crate) fn observe(&mut self, key: Key, old: Option<&Obj>, new: Option<&Obj>, last: Option<&Obj>, known: bool, around: Around) {
-        let went = old.is_some_and(|old| new.is_none_or(|new| new.uid != old.uid));
+    pub(crate) fn observe(&mut self, here: At<'_>, old: Option<&Obj>, last: Option<&Obj>, known: bool, around: Around) {
+        let went = old.is_some_and(|old| here.now.is_none_or(|new| new.uid != old.uid));
         if went && self.is(Broken::Tombstones) || around.busy && self.is(Broken::Early) || around.asleep && self.is(Broken::Asleep) {
             return;
         }
-        self.ledger.observe(&key, old, new, last, known);
+        let slot = here.slot.filter(|_| !self.is(Broken::Slots));
+        self.ledger.observe(Here { slot, ..here }, old, last, known);
+        if let Some(twin) = &mut self.twin {
+            twin.observe(here, old, last, known);
+        }
     }
 
-    pub(crate) fn mark(&mut self, key: Key, mark: Mark, around: Around) -> bool {
+    pub(crate) fn mark(&mut self, here: At<'_>, mark: Mark, around: Around) -> bool {
         if around.busy && self.is(Broken::Taken) {
-            return self.ledger.entry(&key).is_some();
+            return self.ledger.entry(here).is_some();
         }
-        self.ledger.mark(&key, mark)
+        let known = self.ledger.mark(here, mark);
+        if let Some(twin) = &mut self.twin {
+            twin.mark(here, mark, known);
+        }
+        known
     }
 
-    pub(crate) fn start(&mut self, key: Key, now: Option<&Obj>, rules: &Rules<'_, Obj>, time: Time, revision: u64) -> Start<Obj> {
-        if self.is(Broken::Quiet) && self.ledger.entry(&key).is_some_and(|entry| entry.deleting) {
-            self.ledger.mark(&key, Mark::Manual);
+    pub(crate) fn start(&mut self, here: At<'_>, rules: &Rules<'_, Obj>, time: Time, revision: u64) -> Start<Obj> {
+        if self.is(Broken::Quiet) && self.ledger.entry(here).is_some_and(|entry| entry.deleting) {
+            self.ledger.mark(here, Mark::Manual);
         }
-        let mut start = self.ledger.start(&key, now, rules, time, revision);
+        let mut start = self.ledger.start(here, rules, time, revision);
+        if let Some(twin) = &mut self.twin {
+            twin.start(here, rules, time, revision, &start);
+        }
         if self.is(Broken::Hold) && matches!(start, Start::Held { .. }) {
-            self.ledger.mark(&key, Mark::Manual);
-            start = self.ledger.start(&key, now, rules, time, revision);
+            self.ledger.mark(here, Mark::Manual);
+            start = self.ledger.start(here, rules, time, revision);
         }
         match &mut start {
             Start::Call(call) => {
@@ -119,17 +156,29 @@ impl Guarded {
         start
     }
 
-    pub(crate) fn finish(&mut self, call: &Running, token: Token, end: Finished, time: Time, policy: &Policy, backoff: Time) -> Next {
+    pub(crate) fn finish(
+        &mut self,
+        here: At<'_>,
+        (call, token): (&Running, Token),
+        end: Finished,
+        time: Time,
+        policy: &Policy,
+        backoff: Time,
+    ) -> Next {
         let end = match end {
             Finished::Done if self.is(Broken::Cancel) => Finished::RequeueAfter(backoff),
             Finished::Permanent(fault) if self.is(Broken::Parked) => Finished::Retry(fault),
             end => end,
         };
-        let mut next = self.ledger.finish(&call.key, token, end.clone(), time, policy, backoff);
+        let mut next = self.ledger.finish(here, token, end.clone(), time, policy, backoff);
+        if let Some(twin) = &mut self.twin {
+            twin.finish(here, end.clone(), time, policy, backoff, next);
+        }
         if next.fenced && self.is(Broken::Fence) && call.event != Event::Delete {
             let rules = Rules { matches: &|_: &Obj| true, events: EventSet::ALL };
-            if let Start::Call(again) = self.ledger.start(&call.key, Some(&call.current), &rules, time, call.revision) {
-                next = self.ledger.finish(&call.key, again.token, end, time, policy, backoff);
+            let current = Here { now: Some(&call.current), ..here };
+            if let Start::Call(again) = self.ledger.start(current, &rules, time, call.revision) {
+                next = self.ledger.finish(here, again.token, end, time, policy, backoff);
             }
         }
         if self.is(Broken::Due) {
@@ -141,17 +190,37 @@ impl Guarded {
         next
     }
 
-    pub(crate) fn narrow(&mut self, matched: &dyn Fn(&Obj) -> bool, matches: &dyn Fn(&Obj) -> bool, now: &dyn Fn(&Key) -> Option<Obj>) {
-        if !self.is(Broken::Narrow) {
-            self.ledger.narrow(&|_, o| matched(o), &|_, o| matches(o), now);
+    pub(crate) fn narrow(&mut self, stored: Stored, by: &Narrow<'_>) {
+        if self.is(Broken::Narrow) {
+            return;
+        }
+        let keys = self.ledger.narrow(stored, by.matched, by.matches, by.now);
+        if let Some(twin) = &mut self.twin {
+            twin.narrow(by, &keys);
         }
     }
 
-    pub(crate) fn replay(&mut self, policy: Replay) -> Vec<Key> {
-        self.ledger.replay(policy)
+    pub(crate) fn replay(&mut self, stored: Stored, policy: Replay) -> Vec<Key> {
+        let keys = self.ledger.replay(stored, policy);
+        if let Some(twin) = &mut self.twin {
+            twin.replay(policy, &keys);
+        }
+        keys
     }
 
-    pub(crate) fn rollback(&mut self, bad: u64) -> Vec<Key> {
-        if self.is(Broken::Withdrawn) { Vec::new() } else { self.ledger.rollback(bad) }
+    pub(crate) fn rollback(&mut self, stored: Stored, bad: u64) -> Vec<Key> {
+        if self.is(Broken::Withdrawn) {
+            return Vec::new();
+        }
+        let keys = self.ledger.rollback(stored, bad);
+        if let Some(twin) = &mut self.twin {
+            twin.rollback(bad, &keys);
+        }
+        keys
+    }
+
+    /// The plugin leaves an informer. Returns how many settled keys are left behind.
+    pub(crate) fn unpack(&mut self, informer: usize, stored: Stored) -> usize {
+        if self.is(Broken::Moving) { 0 } else { self.ledger.unpack(informer as u32, stored) }
     }
 }

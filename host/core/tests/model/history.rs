@@ -33,6 +33,8 @@ pub(crate) enum Op {
     Resync(usize),
     Related(usize, Key),
     Manual(usize, Key),
+    /// Another informer serves the plugin.
+    Move(usize),
 }
 
 /// How a call ends.
@@ -60,7 +62,8 @@ impl fmt::Display for Op {
     }
 }
 
-const KEYS: [Key; 3] = ["a", "a", "b"];
+/// Most happens to one key.
+const OFTEN: [Key; 4] = ["a", "a", "b", "c"];
 const ENDS: [End; 11] = {
     use End::*;
     [Done, Done, Done, Done, Requeue, Retry, RetryAfter, Permanent, Trap, Waiting, Cancelled]
@@ -69,12 +72,12 @@ const ENDS: [End; 11] = {
 type Make = fn(&mut Rng) -> Op;
 
 /// Steps with their weights; a plugin is 0 or 1.
-const STEPS: [(u64, Make); 20] = [
-    (60, |r| Op::Create(r.one(&KEYS), r.one(&['x', 'x', 'y']), r.below(3))),
-    (40, |r| Op::Remove(r.one(&KEYS))),
-    (25, |r| Op::Spec(r.one(&KEYS), r.below(3))),
-    (25, |r| Op::Status(r.one(&KEYS), r.below(99))),
-    (50, |r| Op::Label(r.one(&KEYS), r.one(&['x', 'y']))),
+const STEPS: [(u64, Make); 21] = [
+    (60, |r| Op::Create(r.one(&OFTEN), r.one(&['x', 'x', 'y']), r.below(3))),
+    (40, |r| Op::Remove(r.one(&OFTEN))),
+    (25, |r| Op::Spec(r.one(&OFTEN), r.below(3))),
+    (25, |r| Op::Status(r.one(&OFTEN), r.below(99))),
+    (50, |r| Op::Label(r.one(&OFTEN), r.one(&['x', 'y']))),
     (300, |_| Op::Deliver),
     (10, |_| Op::Cut),
     (30, |_| Op::Relist),
@@ -88,8 +91,9 @@ const STEPS: [(u64, Make); 20] = [
     (10, |r| Op::Revoke(r.below(2) as usize)),
     (20, |r| Op::Grant(r.below(2) as usize)),
     (10, |r| Op::Resync(r.below(2) as usize)),
-    (20, |r| Op::Related(r.below(2) as usize, r.one(&KEYS))),
-    (10, |r| Op::Manual(r.below(2) as usize, r.one(&KEYS))),
+    (20, |r| Op::Related(r.below(2) as usize, r.one(&OFTEN))),
+    (10, |r| Op::Manual(r.below(2) as usize, r.one(&OFTEN))),
+    (20, |r| Op::Move(r.below(2) as usize)),
 ];
 
 /// The history of a seed. Each has its own stress: the weights vary.

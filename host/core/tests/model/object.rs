@@ -7,6 +7,9 @@ use wharf_core::State;
 
 pub(crate) type Key = &'static str;
 
+/// The keys there are.
+pub(crate) const KEYS: [Key; 3] = ["a", "b", "c"];
+
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Body {
     pub(crate) key: Key,

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use wharf_core::event::Removal;
-use wharf_core::ledger::{Call, Finished, Mark, Next, Policy, Start, Time, Token};
+use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Policy, Start, Time, Token};
 use wharf_core::outcome::{Fault, Strike};
 use wharf_core::{Event, EventSet, Reason, Rules};
 
 use crate::broken::{Around, Broken, Guarded};
 use crate::history::End;
-use crate::object::{Key, Obj};
+use crate::object::{KEYS, Key, Obj};
+use crate::store::{INFORMERS, Store};
 use crate::witness::{AFTER, Credit, REQUEUE, Verdict, Witness};
 
 pub(crate) const PARK: u64 = 40;
@@ -73,6 +74,8 @@ pub(crate) struct Plugin {
     pub(crate) withdrawn: u64,
     pub(crate) revoked: bool,
     pub(crate) ledger: Guarded,
+    /// Which of the store's informers it reads from.
+    pub(crate) informer: usize,
     pub(crate) witness: Witness,
     pub(crate) running: Vec<(Running, Token)>,
     queue: VecDeque<Key>,
@@ -91,6 +94,7 @@ impl Plugin {
             withdrawn: 0,
             revoked: false,
             ledger: Guarded::new(broken),
+            informer: 0,
             witness: Witness::default(),
             running: Vec::new(),
             queue: VecDeque::new(),
@@ -112,43 +116,60 @@ impl Plugin {
         }
     }
 
-    pub(crate) fn everything(&mut self, store: &HashMap<Key, Obj>) {
-        let keys: BTreeSet<Key> = self.ledger.real().keys().chain(store.keys()).copied().collect();
+    pub(crate) fn everything(&mut self, store: &Store) {
+        let keys: BTreeSet<Key> = self.ledger.real().unsettled().copied().chain(store.keys()).collect();
         keys.into_iter().for_each(|key| self.enqueue(key));
     }
 
     /// The store changed.
-    pub(crate) fn observe(&mut self, key: Key, old: Option<&Obj>, new: Option<&Obj>, last: Option<&Obj>, known: bool) {
-        let around = self.around(key);
-        self.ledger.observe(key, old, new, last, known, around);
-        self.enqueue(key);
+    pub(crate) fn observe(&mut self, here: Here<'_, Key, Obj>, old: Option<&Obj>, last: Option<&Obj>, known: bool) {
+        let around = self.around(here.key);
+        self.ledger.observe(here, old, last, known, around);
+        self.enqueue(here.key);
     }
 
-    pub(crate) fn mark(&mut self, key: Key, mark: Mark, why: Credit) {
+    pub(crate) fn mark(&mut self, store: &Store, key: Key, mark: Mark, why: Credit) {
         let around = self.around(key);
-        if self.ledger.mark(key, mark, around) {
+        if self.ledger.mark(store.here(self.informer, &key), mark, around) {
             self.witness.credit(key, why);
         }
         self.enqueue(key);
     }
 
+    /// The plan changed: another informer serves the plugin from now on.
+    pub(crate) fn relocate(&mut self, store: &Store) -> Verdict {
+        let left = self.ledger.unpack(self.informer, store.stored(self.informer));
+        self.informer = (self.informer + 1) % INFORMERS;
+        self.everything(store);
+        if left == 0 { Ok(()) } else { Err(format!("{left} settled keys were left behind")) }
+    }
+
+    /// Is the ledger as it must be?
+    pub(crate) fn check_ledger(&mut self, store: &Store) -> Verdict {
+        self.ledger.check(KEYS.iter().map(|key| store.here(self.informer, key)))
+    }
+
+    /// Nothing happens any more: only what is parked has an entry of its own.
+    pub(crate) fn check_settled(&self, store: &Store) -> Verdict {
+        let ledger = self.ledger.real();
+        let parked = |key: &Key| ledger.entry(store.here(self.informer, key)).is_some_and(|entry| entry.parked.is_some());
+        let unsettled: Vec<&Key> = ledger.unsettled().filter(|key| !parked(key)).collect();
+        if unsettled.is_empty() { Ok(()) } else { Err(format!("{unsettled:?} are not settled")) }
+    }
+
     /// The uid that the plugin was last called for, or that was filtered.
-    pub(crate) fn uid(&self, key: Key) -> Option<u64> {
-        self.ledger.real().entry(&key).and(self.uids.get(key).copied())
+    pub(crate) fn uid(&self, store: &Store, key: Key) -> Option<u64> {
+        self.ledger.real().entry(store.here(self.informer, &key)).and(self.uids.get(key).copied())
     }
 
     /// A worker takes a key. Says what came of it.
-    pub(crate) fn start(
-        &mut self,
-        store: &HashMap<Key, Obj>,
-        tombstones: &HashMap<u64, (Obj, bool)>,
-        time: u64,
-    ) -> Result<Option<String>, String> {
+    pub(crate) fn start(&mut self, store: &Store, tombstones: &HashMap<u64, (Obj, bool)>, time: u64) -> Result<Option<String>, String> {
         let Some(key) = self.queue.pop_front_if(|_| !self.revoked) else { return Ok(None) };
-        let now = store.get(key);
-        let uid = self.uid(key);
+        let here = store.here(self.informer, &key);
+        let now = here.now;
+        let uid = self.uid(store, key);
         let rules = Rules { matches: &|o: &Obj| self.sub.matches(o), events: self.sub.events };
-        let filtered = match self.ledger.start(key, now, &rules, Time::from_secs(time), self.revision) {
+        let filtered = match self.ledger.start(here, &rules, Time::from_secs(time), self.revision) {
             Start::Call(call) => {
                 let filtered = call.filtered;
                 let uid = if call.event == Event::Delete { uid } else { Some(call.current.uid) };
@@ -184,7 +205,7 @@ impl Plugin {
             return Ok(None);
         }
         self.uids.extend(now.map(|now| (key, now.uid)));
-        let failed = self.ledger.real().entry(&key).is_some_and(|entry| entry.attempts > 0);
+        let failed = self.ledger.real().entry(here).is_some_and(|entry| entry.attempts > 0);
         self.filtered(key, now, failed)?;
         Ok(Some(format!("{key} dropped by a filter")))
     }
@@ -195,16 +216,17 @@ impl Plugin {
     }
 
     /// A call ends. Says what came of it.
-    pub(crate) fn finish(&mut self, n: usize, end: End, time: u64) -> String {
+    pub(crate) fn finish(&mut self, store: &Store, n: usize, end: End, time: u64) -> String {
         let (call, token) = self.running.remove(n % self.running.len());
         let key = call.key;
         if self.dirty.remove(key) {
             self.enqueue(key);
         }
-        let attempts = self.ledger.real().entry(&key).map_or(0, |entry| entry.attempts);
+        let here = store.here(self.informer, &key);
+        let attempts = self.ledger.real().entry(here).map_or(0, |entry| entry.attempts);
         let backoff = Time::from_secs(2_u64.pow(attempts.min(4)));
         let policy = Policy { strikes: STRIKES, park: Time::from_secs(PARK) };
-        let next = self.ledger.finish(&call, token, finished(end), Time::from_secs(time), &policy, backoff);
+        let next = self.ledger.finish(here, (&call, token), finished(end), Time::from_secs(time), &policy, backoff);
         let Next { due, again, fenced, .. } = next;
         if again {
             self.enqueue(key);

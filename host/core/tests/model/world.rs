@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use wharf_core::ledger::Mark;
+use wharf_core::ledger::{Here, Mark};
 use wharf_core::{Event, EventSet};
 
-use crate::broken::Broken;
+use crate::broken::{Broken, Narrow};
 use crate::history::{End, Op};
 use crate::object::{Key, Obj};
 use crate::plugin::{PARK, Plugin, Sub};
 use crate::rng::Rng;
+use crate::store::Store;
 use crate::witness::{Credit, Verdict};
 
 pub(crate) struct World {
     plugins: Vec<Plugin>,
     truth: HashMap<Key, Obj>,
-    store: HashMap<Key, Obj>,
+    store: Store,
     /// What the watch has not handed over yet; true: the object went.
     pending: VecDeque<(bool, Obj)>,
     cut: bool,
@@ -42,7 +43,7 @@ impl World {
         Self {
             plugins,
             truth: HashMap::new(),
-            store: HashMap::new(),
+            store: Store::new(),
             pending: VecDeque::new(),
             cut: false,
             tombstones: HashMap::new(),
@@ -57,13 +58,14 @@ impl World {
         for op in ops {
             self.trace.push(op.to_string());
             self.step(*op)?;
+            self.check_ledgers()?;
         }
         self.settle()?;
         let keys: BTreeSet<Key> = self.truth.keys().copied().collect();
         keys.into_iter().for_each(|key| self.write(key, None));
         self.settle()?;
         match self.plugins.iter().position(|p| !p.ledger.real().is_empty()) {
-            Some(n) => Err(format!("plugin {n} leaks {:?}", self.plugins[n].ledger.real().keys().collect::<Vec<_>>())),
+            Some(n) => Err(format!("plugin {n} leaks {:?}", self.plugins[n].ledger.real())),
             None => Ok(()),
         }
     }
@@ -80,6 +82,7 @@ impl World {
             Op::Start(p) => return self.start(p),
             Op::Finish(p, n, end) if !self.plugins[p].running.is_empty() => self.finish(p, n, end),
             Op::Tick(seconds) => self.tick(seconds),
+            Op::Move(p) => return self.plugins[p].relocate(&self.store),
             _ => self.operate(op),
         }
         Ok(())
@@ -136,7 +139,7 @@ impl World {
     fn relist(&mut self) {
         self.cut = false;
         self.pending.clear();
-        let keys: BTreeSet<Key> = self.store.keys().chain(self.truth.keys()).copied().collect();
+        let keys: BTreeSet<Key> = self.store.keys().chain(self.truth.keys().copied()).collect();
         for key in keys {
             let new = self.truth.get(key).cloned();
             if self.store.get(key) != new.as_ref() {
@@ -147,13 +150,13 @@ impl World {
 
     /// The store changes and announces it.
     fn apply(&mut self, key: Key, new: Option<Obj>, last: Option<Obj>, known: bool) {
-        let old = self.store.remove(key);
-        self.store.extend(new.clone().map(|new| (key, new)));
+        let (old, slots) = self.store.put(key, new.clone());
         if let Some(old) = old.as_ref().filter(|old| new.as_ref().is_none_or(|new| new.uid != old.uid)) {
             self.tombstones.insert(old.uid, (last.clone().unwrap_or_else(|| old.clone()), known));
         }
         for p in &mut self.plugins {
-            p.observe(key, old.as_ref(), new.as_ref(), last.as_ref(), known);
+            let here = Here { key: &key, slot: slots[p.informer], now: new.as_ref() };
+            p.observe(here, old.as_ref(), last.as_ref(), known);
         }
     }
 
@@ -164,7 +167,7 @@ impl World {
     }
 
     fn finish(&mut self, p: usize, n: usize, end: End) {
-        let said = self.plugins[p].finish(n, end, self.time);
+        let said = self.plugins[p].finish(&self.store, n, end, self.time);
         self.trace.push(format!("  t={:<3} plugin {p} {said}", self.time));
     }
 
@@ -191,13 +194,13 @@ impl World {
             Op::Swap(_, policy) => {
                 p.old_revision = Some(p.revision);
                 p.revision = p.revision.max(p.withdrawn) + 1;
-                let keys = p.ledger.replay(policy);
+                let keys = p.ledger.replay(self.store.stored(p.informer), policy);
                 reload(p, keys);
             }
             Op::Rollback(_) => {
                 if let Some(old) = p.old_revision.take() {
                     p.withdrawn = std::mem::replace(&mut p.revision, old);
-                    let keys = p.ledger.rollback(p.withdrawn);
+                    let keys = p.ledger.rollback(self.store.stored(p.informer), p.withdrawn);
                     p.witness.withdrawn(p.withdrawn);
                     reload(p, keys);
                 }
@@ -209,11 +212,11 @@ impl World {
                 p.everything(&self.store);
             }
             Op::Resync(_) => {
-                let keys: BTreeSet<Key> = p.ledger.real().keys().copied().collect();
-                keys.into_iter().for_each(|key| p.mark(key, Mark::Resync, Credit::Resync));
+                let keys: BTreeSet<Key> = p.ledger.real().unsettled().copied().chain(self.store.keys()).collect();
+                keys.into_iter().for_each(|key| p.mark(&self.store, key, Mark::Resync, Credit::Resync));
             }
-            Op::Related(_, key) => p.mark(key, Mark::Related, Credit::Related),
-            Op::Manual(_, key) => p.mark(key, Mark::Manual, Credit::Manual),
+            Op::Related(_, key) => p.mark(&self.store, key, Mark::Related, Credit::Related),
+            Op::Manual(_, key) => p.mark(&self.store, key, Mark::Manual, Credit::Manual),
             _ => {}
         }
     }
@@ -236,8 +239,15 @@ impl World {
             self.drain()?;
             self.tick(1);
         }
+        self.check_ledgers()?;
+        self.plugins.iter().try_for_each(|p| p.check_settled(&self.store))?;
         let check = |(n, p): (usize, &Plugin)| p.witness.check(&p.sub, &self.truth).map_err(|why| format!("plugin {n}: {why}"));
         self.plugins.iter().enumerate().try_for_each(check)
+    }
+
+    fn check_ledgers(&mut self) -> Verdict {
+        let named = |(n, p): (usize, &mut Plugin)| p.check_ledger(&self.store).map_err(|why| format!("plugin {n}: {why}"));
+        self.plugins.iter_mut().enumerate().try_for_each(named)
     }
 
     fn drain(&mut self) -> Verdict {
@@ -264,18 +274,19 @@ fn reload(p: &mut Plugin, keys: Vec<Key>) {
     }
 }
 
-fn subscribe(p: &mut Plugin, labels: &'static str, store: &HashMap<Key, Obj>, tombstones: &HashMap<u64, (Obj, bool)>) {
+fn subscribe(p: &mut Plugin, labels: &'static str, store: &Store, tombstones: &HashMap<u64, (Obj, bool)>) {
     let new = Sub { labels, events: p.sub.events };
     let old = std::mem::replace(&mut p.sub, new.clone());
-    let keys: Vec<Key> = p.ledger.real().keys().copied().collect();
+    let keys: BTreeSet<Key> = p.ledger.real().unsettled().copied().chain(store.keys()).collect();
     for key in keys {
-        let Some(uid) = p.uid(key) else { continue };
+        let Some(uid) = p.uid(store, key) else { continue };
         let object = store.get(key).filter(|now| now.uid == uid).or_else(|| tombstones.get(&uid).map(|(o, _)| o));
         if object.is_some_and(|o| old.matches(o) && !new.matches(o)) {
             p.witness.narrowed(key, uid);
         }
     }
-    p.ledger.narrow(&|o| old.matches(o), &|o| new.matches(o), &|key| store.get(key).cloned());
+    let by = Narrow { matched: &|_, o| old.matches(o), matches: &|_, o| new.matches(o), now: &|key| store.get(key).cloned() };
+    p.ledger.narrow(store.stored(p.informer), &by);
     p.everything(store);
 }
 

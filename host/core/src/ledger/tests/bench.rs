@@ -1,8 +1,9 @@
 //! A ledger with one key, and all that its steps need, in few words.
 
 use crate::diff::{EventSet, Rules, State};
-use crate::ledger::{Call, Finished, Ledger, Next, Policy, Start, Time, Token};
+use crate::ledger::{Call, EntryView, Finished, Here, Ledger, Mark, Next, Policy, Slot, Start, Time, Token};
 use crate::outcome::{Fault, Strike};
+use crate::plugin::Replay;
 use crate::reason::Reason;
 
 /// Uid, resourceVersion, label.
@@ -40,10 +41,14 @@ pub(super) fn trap() -> Finished {
     Finished::Strike(Strike { reason: Reason::Trap, message: "unreachable".into() })
 }
 
+pub(super) const SLOT: Slot = Slot { array: 7, index: 130 };
+
 /// A ledger with one key, a store of one object, a clock and a subscription for `x`.
 pub(super) struct Bench {
     pub(super) ledger: Ledger<&'static str, Obj>,
     pub(super) now: Option<Obj>,
+    /// Where the store keeps the object.
+    pub(super) slot: Option<Slot>,
     pub(super) events: EventSet,
     pub(super) time: u64,
     pub(super) revision: u64,
@@ -51,7 +56,7 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        Self { ledger: Ledger::new(), now: None, events: EventSet::ALL, time: 0, revision: 1 }
+        Self { ledger: Ledger::new(), now: None, slot: Some(SLOT), events: EventSet::ALL, time: 0, revision: 1 }
     }
 
     /// A key whose `add` succeeded.
@@ -64,12 +69,43 @@ impl Bench {
 
     pub(super) fn set(&mut self, new: Option<Obj>) {
         let old = std::mem::replace(&mut self.now, new);
-        self.ledger.observe(&"k", old.as_ref(), new.as_ref(), None, true);
+        self.observe(old, None, true);
+    }
+
+    /// The store changed from `old` to what is there now.
+    pub(super) fn observe(&mut self, old: Option<Obj>, final_state: Option<Obj>, final_known: bool) {
+        self.ledger.observe(here(self.slot, self.now.as_ref()), old.as_ref(), final_state.as_ref(), final_known);
+    }
+
+    /// All that the store holds.
+    pub(super) fn stored(&self) -> Option<(&'static str, Slot, Obj)> {
+        Some(("k", self.slot?, self.now?))
+    }
+
+    pub(super) fn entry(&self) -> EntryView<'_> {
+        self.ledger.entry(here(self.slot, self.now.as_ref())).unwrap()
+    }
+
+    pub(super) fn mark(&mut self, mark: Mark) -> bool {
+        self.ledger.mark(here(self.slot, self.now.as_ref()), mark)
+    }
+
+    pub(super) fn replay(&mut self, policy: Replay) -> Vec<&'static str> {
+        self.ledger.replay(self.stored(), policy)
+    }
+
+    pub(super) fn rollback(&mut self, bad: u64) -> Vec<&'static str> {
+        self.ledger.rollback(self.stored(), bad)
+    }
+
+    /// Is there nothing to remember but that the plugin was told?
+    pub(super) fn settled(&self) -> bool {
+        self.ledger.unsettled().next().is_none() && self.ledger.len() == 1
     }
 
     pub(super) fn start(&mut self) -> Start<Obj> {
         let rules = Rules { matches: &|o: &Obj| o.2 == 'x', events: self.events };
-        self.ledger.start(&"k", self.now.as_ref(), &rules, secs(self.time), self.revision)
+        self.ledger.start(here(self.slot, self.now.as_ref()), &rules, secs(self.time), self.revision)
     }
 
     pub(super) fn call(&mut self) -> Call<Obj> {
@@ -88,7 +124,7 @@ impl Bench {
 
     pub(super) fn finish(&mut self, token: Token, result: Finished) -> Next {
         let policy = Policy { strikes: 3, park: secs(100) };
-        self.ledger.finish(&"k", token, result, secs(self.time), &policy, secs(2))
+        self.ledger.finish(here(self.slot, self.now.as_ref()), token, result, secs(self.time), &policy, secs(2))
     }
 
     pub(super) fn run(&mut self, result: Finished) -> Next {
@@ -98,6 +134,10 @@ impl Bench {
 
     pub(super) fn narrow(&mut self, matches: char) -> usize {
         let now = self.now;
-        self.ledger.narrow(&|_, o| o.2 == 'x', &|_, o| o.2 == matches, &|_| now)
+        self.ledger.narrow(self.stored(), &|_, o| o.2 == 'x', &|_, o| o.2 == matches, &|_| now).len()
     }
+}
+
+fn here<'a>(slot: Option<Slot>, now: Option<&'a Obj>) -> Here<'a, &'static str, Obj> {
+    Here { key: &"k", slot, now }
 }

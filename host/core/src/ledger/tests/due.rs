@@ -30,11 +30,11 @@ fn quiet_requeue_from_delete_calls_delete_again() {
 #[test]
 fn taken_marks_that_come_during_a_call_stay() {
     let mut bench = Bench::delivered(U1);
-    assert!(bench.ledger.mark(&"k", Mark::Related));
+    assert!(bench.mark(Mark::Related));
     let call = bench.call();
     assert_eq!(call.cause, Some(Cause::Related));
     assert!(call.taken.contains(Mark::Related));
-    assert!(bench.ledger.mark(&"k", Mark::Related));
+    assert!(bench.mark(Mark::Related));
     let _ = bench.finish(call.token, Finished::Done);
     let call = bench.call();
     assert_eq!((call.event, call.current, call.previous), (Event::Update, U1, Some(U1)));
@@ -58,7 +58,7 @@ fn taken_a_decision_without_a_call_keeps_what_is_due() {
 #[test]
 fn a_mark_without_an_entry_is_not_kept() {
     let mut bench = Bench::new();
-    assert!(!bench.ledger.mark(&"k", Mark::Manual));
+    assert!(!bench.mark(Mark::Manual));
     bench.set(Some(U1));
     let call = bench.call();
     assert!(call.taken.is_empty() && call.cause.is_none());
@@ -67,7 +67,7 @@ fn a_mark_without_an_entry_is_not_kept() {
 #[test]
 fn mark_all_names_all_keys() {
     let mut bench = Bench::delivered(U1);
-    assert_eq!(bench.ledger.mark_all(Mark::Resync), ["k"]);
+    assert_eq!(bench.ledger.mark_all(bench.stored(), Mark::Resync), ["k"]);
     assert_eq!(bench.call().cause, Some(Cause::Resync));
 }
 
@@ -90,7 +90,7 @@ fn hold_holds_for_every_reason_but_reload_and_manual() {
         assert_eq!(bench.run(Finished::Retry(fault(Some(8)))).due, Some(secs(8)));
         bench.set(Some(U3));
         assert!(matches!(bench.start(), Start::Held { until } if until == secs(8)));
-        bench.ledger.mark(&"k", mark);
+        bench.mark(mark);
         assert_eq!(matches!(bench.start(), Start::Held { .. }), held, "{mark:?}");
     }
 }
@@ -110,7 +110,7 @@ fn hold_is_gone_with_the_next_outcome() {
         let mut bench = Bench::delivered(U1);
         bench.set(Some(U2));
         let _ = bench.run(Finished::Retry(fault(Some(8))));
-        bench.ledger.mark(&"k", Mark::Manual);
+        bench.mark(Mark::Manual);
         let _ = bench.run(outcome);
         bench.set(Some(U3));
         assert_eq!(bench.call().current, U3);
@@ -132,10 +132,10 @@ fn parked_by_permanent_ignores_resync_and_time() {
     bench.set(Some(U2));
     let next = bench.run(Finished::Permanent(fault(None)));
     assert_eq!((next.due, next.parked), (None, true));
-    let view = bench.ledger.entry(&"k").unwrap();
+    let view = bench.entry();
     assert_eq!(view.parked, Some(Parked { by: ParkedBy::Permanent, since: secs(0) }));
     assert_eq!(view.failure, Some(FailureView { reason: "Busy", message: "later" }));
-    bench.ledger.mark(&"k", Mark::Resync);
+    bench.mark(Mark::Resync);
     bench.time = 10_000;
     assert_eq!(bench.nothing(), None);
 }
@@ -147,7 +147,7 @@ fn parked_keys_are_freed_by_a_change_and_by_all_marks_but_resync() {
         bench.set(Some(U2));
         let _ = bench.run(Finished::Permanent(fault(None)));
         match mark {
-            Some(mark) => assert!(bench.ledger.mark(&"k", mark)),
+            Some(mark) => assert!(bench.mark(mark)),
             None => bench.set(Some(U3)),
         }
         assert_eq!(bench.call().cause, mark.map(Mark::cause));
@@ -161,11 +161,11 @@ fn parked_by_strikes_is_tried_again_after_the_long_interval() {
     for (strikes, due, parked) in [(1, 2, false), (2, 4, false), (3, 104, true), (4, 204, true)] {
         let next = bench.run(trap());
         assert_eq!((next.due, next.parked), (Some(secs(due)), parked));
-        assert_eq!(bench.ledger.entry(&"k").unwrap().strikes, strikes);
+        assert_eq!(bench.entry().strikes, strikes);
         bench.time = due;
     }
     let _ = bench.run(Finished::Done);
-    let view = bench.ledger.entry(&"k").unwrap();
+    let view = bench.entry();
     assert_eq!((view.strikes, view.attempts, view.parked, view.failure), (0, 0, None, None));
 }
 
@@ -178,7 +178,7 @@ fn parked_waiting_for_the_host_is_no_strike() {
         assert!(!next.parked && next.due == Some(secs(bench.time + 2)));
         bench.time += 2;
     }
-    let view = bench.ledger.entry(&"k").unwrap();
+    let view = bench.entry();
     assert_eq!((view.strikes, view.attempts, view.failure.unwrap().reason), (0, 9, "ServerUnavailable"));
 }
 
@@ -195,7 +195,7 @@ fn cancelled_calls_stay_due_with_their_marks() {
     let mut bench = Bench::delivered(U1);
     bench.set(Some(U2));
     let _ = bench.run(Finished::Retry(fault(Some(8))));
-    bench.ledger.mark(&"k", Mark::Manual);
+    bench.mark(Mark::Manual);
     let next = bench.run(Finished::Cancelled);
     assert_eq!((next.due, next.parked, next.fenced), (Some(secs(0)), false, false));
     let call = bench.call();

@@ -4,3 +4,4 @@
 mod bench;
 mod due;
 mod objects;
+mod settled;

@@ -57,7 +57,9 @@ fn uid_a_tombstone_is_never_that_of_another_uid() {
 
 #[test]
 fn uid_a_tombstone_of_another_uid_is_not_taken_even_if_its_own_is_missing() {
-    let mut bench = Bench::delivered(U1);
+    let mut bench = Bench { slot: None, ..Bench::new() };
+    bench.set(Some(U1));
+    let _ = bench.run(Finished::Done);
     bench.now = Some(V5);
     bench.set(None);
     let call = bench.call();
@@ -67,9 +69,9 @@ fn uid_a_tombstone_of_another_uid_is_not_taken_even_if_its_own_is_missing() {
 #[test]
 fn uid_a_tombstone_is_noted_once() {
     let mut bench = Bench::delivered(U1);
-    bench.ledger.observe(&"k", Some(&U1), None, Some(&U2), true);
-    bench.ledger.observe(&"k", Some(&U1), None, None, false);
     bench.now = None;
+    bench.observe(Some(U1), Some(U2), true);
+    bench.observe(Some(U1), None, false);
     let call = bench.call();
     assert_eq!((call.current, call.final_state_unknown), (U2, false));
 }
@@ -77,8 +79,8 @@ fn uid_a_tombstone_is_noted_once() {
 #[test]
 fn uid_a_final_state_of_another_uid_is_not_believed() {
     let mut bench = Bench::delivered(U1);
-    bench.ledger.observe(&"k", Some(&U1), None, Some(&V5), true);
     bench.now = None;
+    bench.observe(Some(U1), Some(V5), true);
     let call = bench.call();
     assert_eq!((call.current, call.final_state_unknown), (U1, true));
 }
@@ -146,14 +148,14 @@ fn fence_an_entry_of_the_same_key_is_told_apart() {
     let new = bench.call();
     assert!(bench.finish(old.token, trap()).fenced);
     assert!(!bench.finish(new.token, Finished::Done).fenced);
-    assert_eq!(bench.ledger.entry(&"k").unwrap().strikes, 0);
+    assert_eq!(bench.entry().strikes, 0);
 }
 
 #[test]
 fn withdrawn_a_rollback_redelivers_what_the_revision_handled() {
     let mut bench = Bench::delivered(U1);
-    assert_eq!(bench.ledger.rollback(2), [""; 0]);
-    assert_eq!(bench.ledger.rollback(1), ["k"]);
+    assert_eq!(bench.rollback(2), [""; 0]);
+    assert_eq!(bench.rollback(1), ["k"]);
     assert_eq!(bench.call().cause, Some(Cause::Reload));
 }
 
@@ -163,7 +165,7 @@ fn withdrawn_a_rollback_redelivers_what_the_revision_failed_or_has_in_flight() {
     bench.revision = 2;
     bench.set(Some(U2));
     let call = bench.call();
-    assert_eq!(bench.ledger.rollback(2), ["k"]);
+    assert_eq!(bench.rollback(2), ["k"]);
     // The mark came after the start, so the success does not use it up.
     let _ = bench.finish(call.token, Finished::Done);
     assert_eq!(bench.call().cause, Some(Cause::Reload));
@@ -172,7 +174,7 @@ fn withdrawn_a_rollback_redelivers_what_the_revision_failed_or_has_in_flight() {
     bench.revision = 2;
     bench.set(None);
     let _ = bench.run(retry());
-    assert_eq!(bench.ledger.rollback(2), ["k"]);
+    assert_eq!(bench.rollback(2), ["k"]);
     assert_eq!(bench.call().event, Event::Delete);
 }
 
@@ -182,7 +184,7 @@ fn withdrawn_a_later_success_of_another_revision_is_left_alone() {
     bench.revision = 2;
     bench.set(Some(U2));
     let _ = bench.run(Finished::Done);
-    assert_eq!(bench.ledger.rollback(1), [""; 0]);
+    assert_eq!(bench.rollback(1), [""; 0]);
 }
 
 #[test]
@@ -213,13 +215,13 @@ fn narrow_drops_owed_deletes_too() {
 #[test]
 fn replay_goes_by_the_policy() {
     let mut done = Bench::delivered(U1);
-    assert_eq!(done.ledger.replay(Replay::None), [""; 0]);
-    assert_eq!(done.ledger.replay(Replay::Failed), [""; 0]);
-    assert_eq!(done.ledger.replay(Replay::All), ["k"]);
+    assert_eq!(done.replay(Replay::None), [""; 0]);
+    assert_eq!(done.replay(Replay::Failed), [""; 0]);
+    assert_eq!(done.replay(Replay::All), ["k"]);
     for failed in [retry(), Finished::Permanent(fault(None))] {
         let _ = done.run(failed);
-        assert_eq!(done.ledger.replay(Replay::Failed), ["k"]);
-        assert_eq!(done.ledger.replay(Replay::None), [""; 0]);
+        assert_eq!(done.replay(Replay::Failed), ["k"]);
+        assert_eq!(done.replay(Replay::None), [""; 0]);
     }
     assert_eq!(done.call().cause, Some(Cause::Reload));
 }
