@@ -5,7 +5,7 @@ use std::hash::Hash;
 use crate::diff::State;
 
 use super::entry::{Entry, Parked};
-use super::{Here, Ledger, Time};
+use super::{Here, Ledger, Slot, Time};
 
 /// One entry, to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,12 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Is a key settled in this slot? Then [`Self::observe`] must be told what happens there,
+    /// even if the plugin reads from another store by now.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.slots.get(slot).is_some()
     }
 
     /// Number of keys that are parked.
