@@ -135,7 +135,7 @@ impl Shared {
     /// Objects of a full list, in one step. An object that did not change is kept as it is.
     pub(crate) fn listed(&self, objects: Vec<Object>) {
         let apply = self.apply.lock();
-        if apply.stopped {
+        if apply.stopped || objects.is_empty() {
             return;
         }
         let cause = if apply.synced_once { ChangeCause::Relist } else { ChangeCause::InitialList };
