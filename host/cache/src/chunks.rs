@@ -165,7 +165,7 @@ mod tests {
         assert!(chunks.next().await.unwrap().is_none());
     }
 
-    /// CR9: who drops it ends the task and closes the connection, also when the buffer is full.
+    /// Who drops it ends the task and closes the connection, also when the buffer is full.
     #[tokio::test]
     async fn cr9_dropping_closes_the_connection() {
         // One in the buffer, one in the reader's hand, one in the feed.

@@ -186,9 +186,9 @@ mod tests {
         }
     }
 
-    /// CR4: the cause's reason (since 1.19), the cause's message, the message alone.
+    /// The cause's reason (since 1.19), the cause's message, the message alone.
     #[test]
-    fn too_large_in_its_three_forms() {
+    fn cr4_too_large_in_its_three_forms() {
         for body in [
             r#"{"code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}}"#,
             r#"{"code":504,"reason":"Timeout","details":{"causes":[{"message":"Too large resource version"}]}}"#,

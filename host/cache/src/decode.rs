@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_objects_of_the_kind() {
+    fn cr21_items_are_objects_of_the_kind() {
         assert_eq!(item(br#"{"metadata":{"name":"a"}}"#).unwrap().key().to_string(), "a");
         for (text, want) in [
             (&br#"{"metadata":{}}"#[..], "list: cannot be read: no Kubernetes object: metadata has no name"),
@@ -228,7 +228,7 @@ mod tests {
 
     /// A list of another kind is one, unless its items say themselves what they are.
     #[test]
-    fn lists_are_of_the_kind() {
+    fn cr21_lists_are_of_the_kind() {
         assert!(Decoder::names_kind(br#"{"metadata":{},"kind":"ConfigMap"}"#));
         assert!(!Decoder::names_kind(br#"{"metadata":{}}"#));
         for (kind, bare_ok) in [("", true), ("ConfigMapList", true), ("PodList", false), ("List", false), ("Status", false)] {
@@ -263,7 +263,7 @@ mod tests {
         assert!(matches!(got, WatchEvent::Error(failure) if failure.class == Class::Expired));
     }
 
-    /// CW2: only the value "true" ends the initial events.
+    /// Only the value "true" ends the initial events.
     #[test]
     fn cw2_only_one_annotation_ends_the_initial_events() {
         for (annotations, want) in [
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_events_are_told_apart_from_broken_ones() {
+    fn cr8_foreign_events_are_told_apart_from_broken_ones() {
         for text in [
             r#"{"type":"SOMETHING","object":{}}"#,
             r#"{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}"#,

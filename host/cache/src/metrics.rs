@@ -61,8 +61,9 @@ pub trait CacheMetrics: Send + Sync {
     fn relist(&self, _spec: &InformerSpec, _reason: Reason) {}
     /// The watch delivered an event.
     fn watch_event(&self, _spec: &InformerSpec, _event: WatchEventType) {}
-    /// A list or a watch ended with a failure, or could not be started. Once for each; a
-    /// watch that the server ends in order is none.
+    /// A list or a watch ended with a failure or could not be started, or the kind could not
+    /// be looked up. Once for each; a watch that the server ends in order is none, and neither
+    /// is a kind that does not exist.
     fn failed(&self, _spec: &InformerSpec, _reason: Reason) {}
     /// A watch that begins with everything that exists has not come to the end of that since
     /// it was accepted so long ago. Every ten seconds, until it does.

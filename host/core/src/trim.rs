@@ -210,7 +210,7 @@ mod tests {
         serde_json::from_str(object.json()).unwrap()
     }
 
-    /// CR19: what is declared is gone, wherever it stands and however many there are.
+    /// What is declared is gone, wherever it stands and however many there are.
     #[test]
     fn cr19_declared_members_are_removed_while_reading() {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"managedFields": [1], "name": "n", "annotations": {"a/b": "x", "c": "y"}},

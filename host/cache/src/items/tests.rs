@@ -50,7 +50,7 @@ fn members_come_in_any_order() {
     }
 }
 
-/// CR20: also with rows, which are not collected.
+/// Also with rows, which are not collected.
 #[test]
 fn cr20_a_table_is_refused() {
     for text in [
@@ -121,7 +121,7 @@ impl AsRef<[u8]> for Tracked {
     }
 }
 
-/// CR17: keeping an object keeps nothing of what it came in: the chunk is free as soon as
+/// Keeping an object keeps nothing of what it came in: the chunk is free as soon as
 /// the next one is there.
 #[test]
 fn cr17_an_object_does_not_keep_its_page() {

@@ -103,7 +103,7 @@ fn cw4_how_a_watch_ends_that_is_not_complete() {
 /// A server that refuses for good is not asked again, until the kind is another one; one
 /// that was only sick is.
 #[test]
-fn cw4_a_definite_refusal_is_remembered() {
+fn cw12_a_server_that_cannot_do_it_is_not_asked_again() {
     for (class, again) in [(Class::Invalid, "800ms, list rv=10"), (Class::Internal, "800ms, watch-list rv=10")] {
         let mut run = Run::initial();
         assert_eq!(run.ended_after(0, End::Refused(failure(class))), "list rv=0 limit=500");
@@ -159,7 +159,7 @@ fn cw6_a_busy_server_is_asked_again_and_then_for_a_list() {
 
 /// A watch-list that is accepted has not healed anything; its end has.
 #[test]
-fn a_failing_watch_is_healed_by_the_end_of_what_exists() {
+fn cw1_a_failing_watch_is_healed_by_the_end_of_what_exists() {
     let mut run = Run::shown();
     assert_eq!(run.ended_after(9, End::Closed), "watch rv=10 300s");
     assert_eq!(run.ended_after(0, End::Refused(failure(Class::Other))), "800ms, watch-list rv=10");

@@ -101,7 +101,7 @@ async fn an_object_that_is_too_large_is_refused() {
 
 /// A list that breaks off after its first page removes nothing.
 #[tokio::test(start_paused = true)]
-async fn half_a_list_removes_nothing() {
+async fn cr6_half_a_list_removes_nothing() {
     let fake = Fake::new();
     let both = [object("x", "1"), object("y", "2")];
     fake.lists([list("10", &both), page("20", "t", &both[..1]), status(500, "InternalError"), list("21", &both)]);
@@ -113,7 +113,7 @@ async fn half_a_list_removes_nothing() {
     assert_eq!(recorder.lines(), ["InitialList add a/x 1", "InitialList add a/y 2", "synced"]);
 }
 
-/// CR19: what the options name is in no store, from whichever answer it came.
+/// What the options name is in no store, from whichever answer it came.
 #[tokio::test(start_paused = true)]
 async fn cr19_omitted_members_are_cut_once_in_lists_and_watches() {
     let with = |name: &str, rv: &str| object(name, rv).replace(r#""namespace":"a""#, r#""namespace":"a","annotations":{"big":"x"}"#);

@@ -1,6 +1,7 @@
 //! The socket is read whatever the store and its handlers do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use wharf_cache::{Change, ChangeHandler, Options};
@@ -20,6 +21,11 @@ impl Blocking {
         *self.stands.lock() = false;
         self.went.notify_all();
     }
+}
+
+/// What would never end if the client did not read.
+async fn in_time(sending: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(60), sending).await.expect("the client reads what the server sends");
 }
 
 impl ChangeHandler for Blocking {
@@ -42,9 +48,12 @@ async fn a_handler_that_blocks_does_not_stop_the_reading_of_the_watch() {
         *blocking.stands.lock() = true;
         let _last = informers.attach(config_maps(), recorder.clone());
         let _first = informers.attach(config_maps(), blocking.clone());
-        for n in 0..EVENTS {
-            feed.event("ADDED", &object(&format!("o{n}"), &format!("{}", 100 + n))).await;
-        }
+        in_time(async {
+            for n in 0..EVENTS {
+                feed.event("ADDED", &object(&format!("o{n}"), &format!("{}", 100 + n))).await;
+            }
+        })
+        .await;
         assert!(recorder.lines().len() <= 2, "the handler stands");
         blocking.let_go();
         feed.initial_end("5000").await;
@@ -64,11 +73,14 @@ async fn a_handler_that_blocks_does_not_stop_the_reading_of_a_list() {
     let _last = informers.attach(config_maps(), recorder.clone());
     let registration = informers.attach(config_maps(), blocking.clone());
     send.send(Ok(r#"{"metadata":{"resourceVersion":"10"},"items":["#.into())).await.unwrap();
-    for n in 0..500 {
-        let comma = if n == 0 { "" } else { "," };
-        send.send(Ok(format!("{comma}{}", object(&format!("o{n}"), "1")).into())).await.unwrap();
-    }
-    send.send(Ok("]}".into())).await.unwrap();
+    in_time(async {
+        for n in 0..500 {
+            let comma = if n == 0 { "" } else { "," };
+            send.send(Ok(format!("{comma}{}", object(&format!("o{n}"), "1")).into())).await.unwrap();
+        }
+        send.send(Ok("]}".into())).await.unwrap();
+    })
+    .await;
     assert!(recorder.lines().len() <= 1, "the handler stands");
     drop(send);
     blocking.let_go();
@@ -76,7 +88,7 @@ async fn a_handler_that_blocks_does_not_stop_the_reading_of_a_list() {
     assert_eq!(recorder.take(501).await.len(), 501);
 }
 
-/// CR9: a watch is closed with its informer, whatever it was doing.
+/// A watch is closed with its informer, whatever it was doing.
 #[tokio::test(start_paused = true)]
 async fn cr9_stopping_closes_the_watch_in_every_phase() {
     for phase in 0..4 {

@@ -259,7 +259,7 @@ async fn a_version_that_goes_back_is_followed_by_a_list() {
     assert_eq!(w.informers.snapshot()[0].last_error.as_deref(), Some("the watch went back from version 20 to 15"));
 }
 
-/// CF19: the store's version after a list, an event, a bookmark, a break and a relist.
+/// The store's version after a list, an event, a bookmark, a break and a relist.
 #[tokio::test(start_paused = true)]
 async fn cf19_the_version_of_the_store() {
     let w = watching().await;
