@@ -101,7 +101,9 @@ impl Witness {
             self.previous.insert(o.key, o.clone());
             self.settled.insert(o.key, (o.uid, o.version));
         }
+        // A delete that was tried undid all before: the key starts anew.
         if self.deletes.remove(&o.uid) {
+            self.hold.remove(o.key);
             self.promised.remove(o.key);
             self.credit.remove(o.key);
         }
