@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use wharf_core::ledger::Slot;
 use wharf_core::{Object, ObjectKey};
 
 /// One difference between the store before and after.
@@ -25,6 +26,9 @@ pub struct Change<'a> {
     pub final_state: Option<&'a Arc<Object>>,
     /// For a removal: does `final_state` come from the DELETED event? True otherwise.
     pub final_known: bool,
+    /// Where the store keeps the object, or kept it until its removal: from then on another
+    /// object may get the place. `None` for a removal that is told at a move.
+    pub slot: Option<Slot>,
     /// How it became known.
     pub cause: ChangeCause,
     /// Number of the change in its store; grows by one with each. What a handler is told of the

@@ -114,6 +114,7 @@ mod tests {
             new,
             final_state,
             final_known: true,
+            slot: None,
             cause: ChangeCause::Watch,
             sequence: 1,
         };

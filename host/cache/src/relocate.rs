@@ -54,6 +54,7 @@ pub(crate) fn relocate(seat: &Arc<Seat>, from: &Arc<Shared>, to: &Arc<Shared>) -
         return Moved::Void;
     }
     let _calling = Calling::handlers();
+    seat.get_up();
     seat.call(|handler| handler.on_moving());
     let place = seat.sit(Arc::clone(to));
     seat.call(|handler| handler.on_attached(to.store.sequence()));
@@ -87,10 +88,10 @@ fn differ(seat: &Seat, from: Side<'_>, to: Side<'_>, told: bool) {
     for new in &now {
         match known.remove(new.key()) {
             Some(old) if old.uid() == new.uid() && old.resource_version() == new.resource_version() => {}
-            old => seat.tell(None, &Change::put(new, old, cause, sequence)),
+            old => seat.tell(None, &Change::put(new, old, to.0.slot_of(new.key()), cause, sequence)),
         }
     }
     for old in known.into_values() {
-        seat.tell(None, &Change::removal(old, old, false, cause, sequence));
+        seat.tell(None, &Change::removal(old, old, false, None, cause, sequence));
     }
 }

@@ -95,7 +95,13 @@ impl Seat {
         self.place.read().clone()
     }
 
-    /// Seats it elsewhere; `moving` until [`Self::settle_in`].
+    /// From now on until [`Self::settle_in`] its reads are of a state that its handler is still
+    /// to be told of.
+    pub(crate) fn get_up(&self) {
+        self.place.write().moving = true;
+    }
+
+    /// Seats it elsewhere.
     pub(crate) fn sit(&self, shared: Arc<Shared>) -> Place {
         let place = Place { filter: through(&self.filter, &self.want, &shared), shared, moving: true };
         // Held over both, so that no index is added in between.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+use wharf_core::ledger::Slot;
 use wharf_core::{Object, ObjectKey, Reason};
 
 use crate::audience::Audience;
@@ -16,12 +17,13 @@ use crate::metrics::{CacheMetrics, WatchEventType};
 use crate::seat::{Calling, Seat};
 use crate::spec::InformerSpec;
 use crate::state::{InformerState, InformerStatus};
-use crate::store::Store;
+use crate::store::{Put, Removed, Store};
 use crate::view;
 
 /// What the informer's task and its users share.
 pub(crate) struct Shared {
-    pub(crate) id: u64,
+    /// Not another informer's; also the number of its store's slots.
+    pub(crate) id: u32,
     pub(crate) spec: InformerSpec,
     pub(crate) store: Arc<Store>,
     metrics: Arc<dyn CacheMetrics>,
@@ -58,7 +60,7 @@ pub(crate) struct Apply {
 }
 
 impl Shared {
-    pub(crate) fn new(id: u64, spec: InformerSpec, metrics: Arc<dyn CacheMetrics>, hub: Arc<Notify>) -> Self {
+    pub(crate) fn new(id: u32, spec: InformerSpec, metrics: Arc<dyn CacheMetrics>, hub: Arc<Notify>) -> Self {
         metrics.started(&spec);
         let condition = Condition { state: InformerState::Starting, settled: false, synced_once: false };
         Self { id, spec, store: Arc::default(), metrics, hub, apply: Mutex::default(), condition: watch::Sender::new(condition) }
@@ -73,7 +75,8 @@ impl Shared {
             let sequence = self.store.sequence();
             seat.call(|handler| handler.on_attached(sequence));
             for object in view::page(&self.store, filter.as_ref(), None, None, usize::MAX) {
-                seat.tell(None, &Change::put(&object, None, ChangeCause::InitialList, sequence));
+                let slot = self.slot_of(object.key());
+                seat.tell(None, &Change::put(&object, None, slot, ChangeCause::InitialList, sequence));
             }
             if apply.synced_once {
                 seat.tell_synced();
@@ -99,7 +102,8 @@ impl Shared {
         let _calling = Calling::handlers();
         let objects = view::page(&self.store, place.filter.as_ref(), None, after, max);
         for object in &objects {
-            seat.tell(None, &Change::put(object, Some(object), ChangeCause::Resync, self.store.sequence()));
+            let slot = self.slot_of(object.key());
+            seat.tell(None, &Change::put(object, Some(object), slot, ChangeCause::Resync, self.store.sequence()));
         }
         objects.last().map(|object| object.key().clone())
     }
@@ -191,11 +195,11 @@ impl Shared {
         self.metrics.watch_event(&self.spec, WatchEventType::Deleted);
         self.advance(&mut apply, object.resource_version(), true);
         // Nobody knows an object that is not in the store.
-        let Some(old) = self.store.remove(object.key()).map(|removed| removed.object) else { return };
+        let Some(Removed { object: old, slot }) = self.store.remove(object.key()) else { return };
         // The last state of another uid says nothing about the end of the one that was here.
         let known = old.uid() == object.uid();
         let last = if known { Arc::new(object) } else { old.clone() };
-        apply.audience.announce(&Change::removal(&old, &last, known, ChangeCause::Watch, self.store.sequence()));
+        apply.audience.announce(&Change::removal(&old, &last, known, self.slot(slot), ChangeCause::Watch, self.store.sequence()));
         self.report_size();
     }
 
@@ -274,8 +278,8 @@ impl Shared {
 
     fn put(&self, apply: &Apply, object: Object, cause: ChangeCause) {
         let object = Arc::new(object);
-        let old = self.store.insert(object.clone(), apply.generation).old;
-        apply.audience.announce(&Change::put(&object, old.as_ref(), cause, self.store.sequence()));
+        let Put { old, slot } = self.store.insert(object.clone(), apply.generation);
+        apply.audience.announce(&Change::put(&object, old.as_ref(), self.slot(slot), cause, self.store.sequence()));
     }
 
     /// The store follows the server up to this version. What follows from it comes at once, under
@@ -292,10 +296,20 @@ impl Shared {
 
     fn sweep(&self, apply: &Apply) {
         for old in self.store.unseen(apply.generation) {
-            self.store.remove(old.key());
-            apply.audience.announce(&Change::removal(&old, &old, false, ChangeCause::Relist, self.store.sequence()));
+            let Some(Removed { slot, .. }) = self.store.remove(old.key()) else { continue };
+            apply.audience.announce(&Change::removal(&old, &old, false, self.slot(slot), ChangeCause::Relist, self.store.sequence()));
         }
         self.report_size();
+    }
+
+    /// Where the store keeps a key's object.
+    pub(crate) fn slot_of(&self, key: &ObjectKey) -> Option<Slot> {
+        self.store.slot_of(key).and_then(|index| self.slot(index))
+    }
+
+    /// A place in this informer's store.
+    pub(crate) fn slot(&self, index: u32) -> Option<Slot> {
+        Some(Slot { array: self.id, index })
     }
 
     fn report_size(&self) {
@@ -334,12 +348,19 @@ pub(crate) fn number(resource_version: &str) -> u64 {
 }
 
 impl<'a> Change<'a> {
-    pub(crate) fn put(new: &'a Arc<Object>, old: Option<&'a Arc<Object>>, cause: ChangeCause, sequence: u64) -> Self {
+    pub(crate) fn put(new: &'a Arc<Object>, old: Option<&'a Arc<Object>>, slot: Option<Slot>, cause: ChangeCause, sequence: u64) -> Self {
         let key: &ObjectKey = new.key();
-        Self { key, old, new: Some(new), final_state: None, final_known: true, cause, sequence }
+        Self { key, old, new: Some(new), final_state: None, final_known: true, slot, cause, sequence }
     }
 
-    pub(crate) fn removal(old: &'a Arc<Object>, last: &'a Arc<Object>, final_known: bool, cause: ChangeCause, sequence: u64) -> Self {
-        Self { key: old.key(), old: Some(old), new: None, final_state: Some(last), final_known, cause, sequence }
+    pub(crate) fn removal(
+        old: &'a Arc<Object>,
+        last: &'a Arc<Object>,
+        final_known: bool,
+        slot: Option<Slot>,
+        cause: ChangeCause,
+        sequence: u64,
+    ) -> Self {
+        Self { key: old.key(), old: Some(old), new: None, final_state: Some(last), final_known, slot, cause, sequence }
     }
 }

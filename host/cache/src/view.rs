@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use wharf_core::ledger::Slot;
 use wharf_core::{Object, ObjectKey};
 
 use crate::filter::Filter;
@@ -19,8 +20,9 @@ pub struct View {
 /// What a view says of one key, and of what its handler was told.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The object now.
-    pub object: Option<Arc<Object>>,
+    /// The object now, and where the store keeps it. Both are read in one step: a moment later
+    /// another object may have the place.
+    pub object: Option<(Arc<Object>, Slot)>,
     /// What the handler still has to hear about.
     pub pending: Pending,
 }
@@ -54,6 +56,7 @@ impl View {
         let place = self.seat.place();
         let found = place.shared.store.look(key);
         let object = found.object.filter(|object| seen(place.filter.as_ref(), object));
+        let object = object.zip(found.slot.and_then(|index| place.shared.slot(index)));
         let pending = match found.changing {
             _ if place.moving => Pending::Move,
             Some(sequence) => Pending::Since(sequence),
@@ -66,6 +69,20 @@ impl View {
     /// object of the namespace if a wider informer serves a selector.
     pub fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
         self.after(namespace, None, usize::MAX)
+    }
+
+    /// The number that the slots of the present informer's store have; no other store has it.
+    pub fn array(&self) -> u32 {
+        self.seat.place().shared.id
+    }
+
+    /// All objects with their places, in no particular order. Costs a walk over the store, also
+    /// where the registration sees little of it.
+    pub fn slotted(&self) -> Vec<(Arc<Object>, Slot)> {
+        let place = self.seat.place();
+        let all = place.shared.store.slotted().into_iter();
+        let seen = all.filter(|(_, object)| seen(place.filter.as_ref(), object));
+        seen.filter_map(|(index, object)| Some((object, place.shared.slot(index)?))).collect()
     }
 
     /// At most `max` objects after a key, in the order of [`Self::list`]: for readers that go

@@ -157,8 +157,8 @@ impl Family {
 
     /// Stops informers that serve nobody and are nobody's target, after they have lingered.
     /// Returns when to look again.
-    fn stop_unused(&mut self, targets: &[u64], now: Instant, linger: Duration) -> Option<Instant> {
-        let mut used: Vec<u64> = self.seats.values().map(|seated| seated.seat.place().shared.id).collect();
+    fn stop_unused(&mut self, targets: &[u32], now: Instant, linger: Duration) -> Option<Instant> {
+        let mut used: Vec<u32> = self.seats.values().map(|seated| seated.seat.place().shared.id).collect();
         used.extend(targets);
         let mut next = None;
         self.informers.retain(|_, running| {

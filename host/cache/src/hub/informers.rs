@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -65,7 +65,8 @@ pub(super) struct Hub {
     pub(super) stop: CancellationToken,
     /// Wakes the keeper.
     pub(super) changed: Arc<Notify>,
-    ids: AtomicU64,
+    seat_ids: AtomicU64,
+    informer_ids: AtomicU32,
     /// As many as there are different subscriptions in documents; the runtime bounds those.
     families: Mutex<HashMap<(Gvk, Content), Family>>,
 }
@@ -87,7 +88,8 @@ impl Informers {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             changed: Arc::default(),
-            ids: AtomicU64::new(1),
+            seat_ids: AtomicU64::new(1),
+            informer_ids: AtomicU32::new(1),
             families: Mutex::default(),
         });
         hub.spawn(keeper::run(Arc::downgrade(&hub), Arc::clone(&hub.changed), hub.stop.clone()));
@@ -157,7 +159,7 @@ impl fmt::Debug for Informers {
 
 impl Hub {
     fn enter(self: &Arc<Self>, spec: InformerSpec, handler: Arc<dyn ChangeHandler>) -> Arc<Seat> {
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let id = self.seat_ids.fetch_add(1, Ordering::Relaxed);
         let filterable = Filter::of(&spec).is_some();
         let mut families = self.families.lock();
         let family = families.entry((spec.kind.clone(), spec.content)).or_default();
@@ -205,7 +207,7 @@ impl Hub {
     }
 
     fn start(&self, spec: &InformerSpec, not_older_than: Box<str>) -> (Arc<Shared>, CancellationToken) {
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let id = self.informer_ids.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::new(Shared::new(id, spec.clone(), self.metrics.clone(), Arc::clone(&self.changed)));
         let stop = self.stop.child_token();
         if stop.is_cancelled() {

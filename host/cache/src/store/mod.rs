@@ -31,6 +31,7 @@ pub use index::{IndexConflict, IndexError, IndexValue, Indexer, NoIndex};
 pub use lister::{Lister, NotFound};
 pub use local::{LocalStore, PutError, TransactionError, TransformError, Transformer, Write};
 pub use mutation::MutationCache;
+pub(crate) use objects::{Put, Removed};
 pub use raw::Store;
 pub use reader::Reader;
 pub use undelta::{Push, UndeltaStore};

@@ -35,7 +35,6 @@ pub(crate) struct Put {
     /// What the key held before.
     pub(crate) old: Option<Arc<Object>>,
     /// The slot of the key.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for announcements that carry the slot"))]
     pub(crate) slot: u32,
 }
 
@@ -45,7 +44,6 @@ pub(crate) struct Removed {
     /// What the key held.
     pub(crate) object: Arc<Object>,
     /// The slot that the key had; it may be another key's from now on.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for announcements that carry the slot"))]
     pub(crate) slot: u32,
 }
 
@@ -95,7 +93,7 @@ impl Objects {
     }
 
     /// All objects with their slots, in the order of the slots.
-    pub(super) fn slotted(&self) -> impl Iterator<Item = (u32, &Arc<Object>)> {
+    pub(crate) fn slotted(&self) -> impl Iterator<Item = (u32, &Arc<Object>)> {
         self.slots.iter()
     }
 

@@ -192,6 +192,11 @@ impl Store {
         Ok(self.inner.read().indexes.get(index)?.failures())
     }
 
+    /// All objects with their slots, in the order of the slots.
+    pub(crate) fn slotted(&self) -> Vec<(u32, Arc<Object>)> {
+        self.inner.read().slotted().map(|(slot, object)| (slot, object.clone())).collect()
+    }
+
     /// Number of the last change; 0 before the first one.
     pub(crate) fn sequence(&self) -> u64 {
         self.inner.read().sequence()

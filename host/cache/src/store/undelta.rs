@@ -111,7 +111,7 @@ mod tests {
 
     fn change<'a>(object: &'a Arc<Object>, gone: bool, cause: ChangeCause) -> Change<'a> {
         let (new, old) = if gone { (None, Some(object)) } else { (Some(object), None) };
-        Change { key: object.key(), old, new, final_state: old, final_known: true, cause, sequence: 1 }
+        Change { key: object.key(), old, new, final_state: old, final_known: true, slot: None, cause, sequence: 1 }
     }
 
     #[test]

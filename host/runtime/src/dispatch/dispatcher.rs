@@ -13,7 +13,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use wharf_cache::Change;
-use wharf_core::ledger::{Ledger, Mark, Policy};
+use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
 use wharf_core::{Cause, Gvk, Object, TargetKey};
 use wharf_engine::Revision;
@@ -146,22 +146,42 @@ impl Dispatcher {
             let mut state = self.state.lock();
             // Under the lock: whoever decides next sees the change and the note together, and
             // a swap that makes the announcer active reads the store after this change.
-            if !announcer.hear(change.sequence) {
+            let active = announcer.hear(change.sequence);
+            // Who was told by this store what the slot holds must hear that it does not any more.
+            if !active && !change.slot.is_some_and(|slot| state.ledger.holds(slot)) {
                 return;
             }
-            state.ledger.observe(&key, change.old, change.new, change.final_state, change.final_known);
+            state.ledger.observe(
+                Here { key: &key, slot: change.slot, now: change.new },
+                change.old,
+                change.final_state,
+                change.final_known,
+            );
         }
         self.enqueue(key, cause);
     }
 
     /// A subscription's period is over for a key that did not change. Called under the
     /// informer's lock: never blocks, never fails.
-    pub(super) fn resync(&self, key: TargetKey, announcer: &Announcer) {
+    pub(super) fn resync(&self, key: &TargetKey, change: &Change<'_>, announcer: &Announcer) {
         if !announcer.is_active() {
             return;
         }
-        self.state.lock().ledger.mark(&key, Mark::Resync);
-        self.enqueue(key, Cause::Resync);
+        self.state.lock().ledger.mark(Here { key, slot: change.slot, now: change.new }, Mark::Resync);
+        self.enqueue(key.clone(), Cause::Resync);
+    }
+
+    /// A registration moves to another informer: what the ledger keeps in the places of the old
+    /// store is given entries of its own, until it has been judged by the new one. Called under
+    /// both informers' locks.
+    pub(super) fn leave_store(&self, announcer: &Announcer) {
+        let mut state = self.state.lock();
+        if announcer.is_active() {
+            let subscribed = Arc::clone(&state.subscribed);
+            if let Some((array, stored)) = subscribed.stored_by(announcer) {
+                state.ledger.unpack(array, stored);
+            }
+        }
     }
 
     /// A watch of this kind is in order again: everything that slept is judged.
@@ -169,8 +189,8 @@ impl Dispatcher {
         let keys: Vec<TargetKey> = {
             let state = self.state.lock();
             let of_kind = |key: &&TargetKey| matches!(key, TargetKey::Object { kind: k, .. } if **k == *kind);
-            let mut keys: Vec<TargetKey> = state.ledger.keys().filter(of_kind).cloned().collect();
-            // What came while they slept is in no ledger yet.
+            let mut keys: Vec<TargetKey> = state.ledger.unsettled().filter(of_kind).cloned().collect();
+            // Settled keys, and what came while they slept and is in no ledger yet.
             keys.extend(state.subscribed.keys().into_iter().filter(|key| of_kind(&key)));
             keys
         };
@@ -191,19 +211,24 @@ impl Dispatcher {
             // In this order: at least one of the two announces every change.
             subscribed.activate();
             old.deactivate();
-            let before: Vec<TargetKey> = state.ledger.keys().cloned().collect();
-            state.ledger.narrow(&|key, object| old.matches(key, object), &|key, object| subscribed.matches(key, object), &|key| {
-                subscribed.object(key).latest()
-            });
-            for key in before.iter().filter(|key| state.ledger.entry(key).is_none()) {
+            let dropped = state.ledger.narrow(
+                old.stored(),
+                &|key, object| old.matches(key, object),
+                &|key, object| subscribed.matches(key, object),
+                &|key| old.object(key).latest().map(|found| found.object),
+            );
+            for key in &dropped {
                 self.queue.forget(key);
             }
-            let replayed = if first { Vec::new() } else { state.ledger.replay(replay) };
+            for array in old.arrays().difference(&subscribed.arrays()) {
+                state.ledger.unpack(*array, old.stored());
+            }
+            let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
             self.serving.store(Some(Arc::new(serving)));
             let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();
             // Whatever the stores hold or the ledger knows is judged by the new rules;
             // what is as it was costs one look.
-            keys.extend(state.ledger.keys().cloned().map(|key| (key, Cause::Watch)));
+            keys.extend(state.ledger.unsettled().cloned().map(|key| (key, Cause::Watch)));
             keys.extend(subscribed.keys().into_iter().map(|key| (key, Cause::InitialList)));
             (old, keys)
         };
@@ -234,16 +259,15 @@ impl Dispatcher {
         cancelled
     }
 
-    /// Numbers for status and metrics. Costs a walk over the ledger.
+    /// Numbers for status and metrics.
     pub fn stats(&self) -> DispatcherStats {
         let queue = self.queue.stats();
         let synced = self.has_synced();
         let state = self.state.lock();
-        let parked = state.ledger.keys().filter(|key| state.ledger.entry(key).is_some_and(|entry| entry.parked.is_some())).count();
         DispatcherStats {
             queue,
             ledger_entries: state.ledger.len(),
-            parked,
+            parked: state.ledger.parked(),
             idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),

@@ -4,7 +4,7 @@
 //! path from a store's change to the dispatcher's queue. Never calls a guest and never
 //! blocks: it notes, and enqueues a key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -13,6 +13,7 @@ use wharf_cache::{
 };
 use wharf_core::diff::{EventSet, Rules};
 use wharf_core::grant::Namespaces;
+use wharf_core::ledger::Slot;
 use wharf_core::plugin::Subscription;
 use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Reason, TargetKey};
 
@@ -25,16 +26,27 @@ pub struct Subscribed {
 }
 
 /// What a store says of a key.
+#[derive(Debug)]
 pub enum Present {
     /// The dispatcher was told of this state.
-    Settled(Option<Arc<Object>>),
+    Settled(Option<Found>),
     /// The store has just changed here and is about to tell the dispatcher.
-    Changing(Option<Arc<Object>>),
+    Changing(Option<Found>),
+}
+
+/// An object in a store. Both parts are read in one step: a moment later another object may
+/// have the slot.
+#[derive(Debug)]
+pub struct Found {
+    /// The object.
+    pub object: Arc<Object>,
+    /// Where it is.
+    pub slot: Slot,
 }
 
 impl Present {
     /// The object, told or not.
-    pub fn latest(self) -> Option<Arc<Object>> {
+    pub fn latest(self) -> Option<Found> {
         match self {
             Self::Settled(object) | Self::Changing(object) => object,
         }
@@ -132,10 +144,11 @@ impl Subscribed {
         let TargetKey::Object { key: object, .. } = key else { return Present::Settled(None) };
         let Some(attached) = self.kind(key).and_then(|kind| kind.attached_for(object)) else { return Present::Settled(None) };
         let look = attached.registration.view().look(object);
+        let found = look.object.map(|(object, slot)| Found { object, slot });
         match look.pending {
-            Pending::Move => Present::Changing(look.object),
-            Pending::Since(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(look.object),
-            Pending::Since(_) | Pending::Nothing => Present::Settled(look.object),
+            Pending::Move => Present::Changing(found),
+            Pending::Since(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(found),
+            Pending::Since(_) | Pending::Nothing => Present::Settled(found),
         }
     }
 
@@ -193,6 +206,25 @@ impl Subscribed {
         self.attached().all(|attached| attached.registration.settled())
     }
 
+    /// All that the stores hold: key, place and object. Reads one store after the other, when
+    /// their turn comes; costs a walk over each.
+    pub fn stored(&self) -> impl Iterator<Item = (TargetKey, Slot, Arc<Object>)> {
+        self.kinds.values().flat_map(|kind| kind.attached.iter().flat_map(|attached| stored(kind, attached)))
+    }
+
+    /// The number of the store that an announcer tells of, and what it holds; `None` for an
+    /// announcer of other subscriptions.
+    pub(super) fn stored_by(&self, announcer: &Announcer) -> Option<(u32, impl Iterator<Item = (TargetKey, Slot, Arc<Object>)>)> {
+        let mut all = self.kinds.values().flat_map(|kind| kind.attached.iter().map(move |attached| (kind, attached)));
+        let (kind, attached) = all.find(|(_, attached)| std::ptr::eq(&raw const *attached.announcer, announcer))?;
+        Some((attached.registration.view().array(), stored(kind, attached)))
+    }
+
+    /// The numbers by which the ledger tells the stores apart.
+    pub fn arrays(&self) -> BTreeSet<u32> {
+        self.attached().map(|attached| attached.registration.view().array()).collect()
+    }
+
     /// The objects of a kind and place, if this plugin may read them from the cache: the
     /// subscription covers them, no selector hides some, and nothing of them is redacted.
     pub fn view(&self, kind: &Gvk, namespace: Option<&str>) -> Option<View> {
@@ -224,6 +256,12 @@ impl Kind {
             Scope::Namespace(namespace) => key.namespace.as_deref().map_or(self.named, |place| place == &**namespace),
         })
     }
+}
+
+fn stored(kind: &Kind, attached: &Attached) -> impl Iterator<Item = (TargetKey, Slot, Arc<Object>)> {
+    let target = Arc::clone(&kind.subscription.kind);
+    let all = attached.registration.view().slotted().into_iter();
+    all.map(move |(object, slot)| (TargetKey::object(Arc::clone(&target), object.key().clone()), slot, object))
 }
 
 /// Is the object the subscription's: by its namespaces and its selectors?
@@ -291,7 +329,13 @@ impl ChangeHandler for Announcer {
         match change.cause {
             ChangeCause::InitialList => dispatcher.announce(key, change, Cause::InitialList, self),
             ChangeCause::Watch | ChangeCause::Relist => dispatcher.announce(key, change, Cause::Watch, self),
-            ChangeCause::Resync => dispatcher.resync(key, self),
+            ChangeCause::Resync => dispatcher.resync(&key, change, self),
+        }
+    }
+
+    fn on_moving(&self) {
+        if let Some(dispatcher) = self.dispatcher.upgrade() {
+            dispatcher.leave_store(self);
         }
     }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wharf_core::ledger::{Call, Finished, Next, Start, Token};
+use wharf_core::ledger::{Call, Finished, Here, Next, Start, Token};
 use wharf_core::{Cause, Delivery, Object, Reason, TargetKey};
 use wharf_engine::CallReport;
 use wharf_queue::Item;
 
 use super::dispatcher::{Dispatcher, Serving};
-use super::subscribed::{Present, Subscribed};
+use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
@@ -64,12 +64,13 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Option<
         let subscribed = Arc::clone(&state.subscribed);
         // A change that the store has and the ledger has not heard of yet: it is about to
         // be announced, and that brings the key back. A key whose watch is refused sleeps.
-        let Present::Settled(object) = subscribed.object(key) else { return None };
+        let Present::Settled(found) = subscribed.object(key) else { return None };
         if subscribed.asleep(key) {
             return None;
         }
         let cause = state.causes.remove(key).unwrap_or(Cause::Watch);
-        let start = subscribed.with_rules(key, |rules| state.ledger.start(key, object.as_ref(), rules, now, serving.number));
+        let here = here(key, found.as_ref(), true);
+        let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
         match start {
             Start::Call(call) => {
                 return delivery(&subscribed, key, call, cause, queued).map(|(token, delivery)| (serving, token, delivery));
@@ -135,11 +136,22 @@ fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallR
         Finished::Cancelled => Duration::ZERO,
     };
     let now = dispatcher.shared.clock.now();
-    let next = dispatcher.state.lock().ledger.finish(key, token, finished, now, &dispatcher.shared.policy, backoff);
+    let next = {
+        let mut state = dispatcher.state.lock();
+        let present = state.subscribed.object(key);
+        // What is about to be announced may be at another place by then.
+        let told = matches!(present, Present::Settled(_));
+        let found = present.latest();
+        state.ledger.finish(here(key, found.as_ref(), told), token, finished, now, &dispatcher.shared.policy, backoff)
+    };
     if next.fenced {
         dispatcher.queue.forget(key);
     }
     next
+}
+
+fn here<'a>(key: &'a TargetKey, found: Option<&'a Found>, told: bool) -> Here<'a, TargetKey, Arc<Object>> {
+    Here { key, slot: found.filter(|_| told).map(|found| found.slot), now: found.map(|found| &found.object) }
 }
 
 /// The ledger keeps due times; the queue only wakes the key up for them.

@@ -25,7 +25,16 @@ fn seen(cache: &MutationCache) -> Option<String> {
 fn event(cache: &MutationCache, object: &Arc<Object>, gone: bool) {
     let (new, last) = if gone { (None, Some(object)) } else { (Some(object), None) };
     let key = object.key();
-    cache.on_change(&Change { key, old: None, new, final_state: last, final_known: true, cause: ChangeCause::Watch, sequence: 1 });
+    cache.on_change(&Change {
+        key,
+        old: None,
+        new,
+        final_state: last,
+        final_known: true,
+        slot: None,
+        cause: ChangeCause::Watch,
+        sequence: 1,
+    });
 }
 
 #[tokio::test(start_paused = true)]
