@@ -2,6 +2,7 @@
 package podgen
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -17,20 +18,24 @@ import (
 	"github.com/wharf-dev/wharf/tests/bench/peers/internal/record"
 )
 
-// Generator makes Pods that differ in name, labels and identifiers only.
+// Generator makes Pods that differ in name, namespace, labels and identifiers only. They have
+// what the API server and the kubelet add: uid, resourceVersion, managedFields and status.
 type Generator struct {
-	Namespace string
-	// AsStored adds what the API server and the kubelet would have added:
-	// uid, resourceVersion, managedFields and status.
-	AsStored bool
-	pad      int
+	namespaces int
+	pad        int
+	// managed are those of the first Pod; the others differ in their address only.
+	managed []metav1.ManagedFieldsEntry
 }
 
-// New pads the Pods' environment until one of them is about size bytes of JSON.
-func New(namespace string, asStored bool, size int) *Generator {
-	g := &Generator{Namespace: namespace, AsStored: asStored}
+// New spreads the Pods over so many namespaces, and pads their environment until one of them is
+// about size bytes of JSON.
+func New(namespaces, size int) *Generator {
+	g := &Generator{namespaces: namespaces}
 	for g.pad < 400 {
-		body, err := json.Marshal(g.Pod(0))
+		first := g.bare(0)
+		g.managed = managedFields(first)
+		first.ManagedFields = g.managed
+		body, err := json.Marshal(first)
 		if err != nil || len(body) >= size {
 			break
 		}
@@ -50,15 +55,34 @@ func uid(kind string, i int) types.UID {
 	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(h.Sum64()), h.Sum64()&0xffffffffffff))
 }
 
-// Pod returns the i-th Pod. It is never assigned to a node.
+// Namespace of the i-th Pod.
+func (g *Generator) Namespace(i int) string {
+	if g.namespaces == 1 {
+		return "bench"
+	}
+	return fmt.Sprintf("bench-%03d", i%g.namespaces)
+}
+
+// Pod returns the i-th Pod. It is never assigned to a node. Safe for several goroutines.
 func (g *Generator) Pod(i int) *corev1.Pod {
+	pod := g.bare(i)
+	for _, entry := range g.managed {
+		raw := bytes.ReplaceAll(entry.FieldsV1.Raw, []byte(address(0)), []byte(address(i)))
+		entry.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		pod.ManagedFields = append(pod.ManagedFields, entry)
+	}
+	return pod
+}
+
+// bare is a Pod without managedFields.
+func (g *Generator) bare(i int) *corev1.Pod {
 	controller := true
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:         Name(i),
 			GenerateName: "checkout-7c9d8b6f5d-",
-			Namespace:    g.Namespace,
+			Namespace:    g.Namespace(i),
 			Labels: map[string]string{
 				"app.kubernetes.io/name":       "checkout",
 				record.InstanceLabel:           fmt.Sprintf("app-%d", i%500),
@@ -83,12 +107,9 @@ func (g *Generator) Pod(i int) *corev1.Pod {
 		},
 		Spec: g.spec(),
 	}
-	if g.AsStored {
-		pod.UID = uid("pod", i)
-		pod.CreationTimestamp = epoch
-		pod.Status = Status(i)
-		pod.ManagedFields = managedFields(pod)
-	}
+	pod.UID = uid("pod", i)
+	pod.CreationTimestamp = epoch
+	pod.Status = status(i)
 	return pod
 }
 
@@ -152,9 +173,14 @@ func (g *Generator) spec() corev1.PodSpec {
 	}
 }
 
-// Status is what the kubelet would report for a running Pod.
-func Status(i int) corev1.PodStatus {
-	ip := fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255)
+// address of the i-th Pod; all are of one length.
+func address(i int) string {
+	return fmt.Sprintf("10.%d.%d.%d", 100+i/10000%100, 100+i/100%100, 100+i%100)
+}
+
+// status is what the kubelet would report for a running Pod.
+func status(i int) corev1.PodStatus {
+	ip := address(i)
 	status := corev1.PodStatus{
 		Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable, StartTime: &epoch,
 		HostIP: "192.0.2.10", PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}},
