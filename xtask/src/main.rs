@@ -49,7 +49,7 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
-    /// Run a long proof or measurement: figures, languages
+    /// Run a long proof or measurement: figures, informers, languages
     Proof {
         /// Which
         name: String,

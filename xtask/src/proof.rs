@@ -2,7 +2,9 @@
 //! does not run them. Owns the list; each has a file.
 
 mod figures;
+mod informers;
 mod languages;
+mod peers;
 
 use std::path::Path;
 
@@ -15,7 +17,8 @@ use anyhow::{Result, bail};
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
         "figures" => figures::run(root),
+        "informers" => informers::run(root),
         "languages" => languages::run(root),
-        _ => bail!("there is no proof {name:?}; there are: figures, languages"),
+        _ => bail!("there is no proof {name:?}; there are: figures, informers, languages"),
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use wharf_testkit::paths;
 
 /// The arrows between the crates of the workspace, for every kind of dependency.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("wharf-core", &[]),
     ("wharf-queue", &[]),
     ("wharf-cache", &["wharf-core"]),
@@ -23,6 +23,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("wharf", &["wharf-cli"]),
     // Itself with its optional features on, for its own tests.
     ("wharf-sdk", &["wharf-sdk"]),
+    ("wharf-bench-record", &[]),
+    ("wharf-bench-informer", &["wharf-core", "wharf-cache", "wharf-bench-record"]),
     ("wharf-testkit", &[]),
     ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-engine"]),
     ("xtask", &["wharf-sdk", "wharf-testkit"]),
@@ -34,14 +36,14 @@ const CORE_MAY_USE: [&str; 3] = ["serde", "serde_json", "thiserror"];
 /// What only some crates may know, by the beginning of the dependency's name.
 const ONLY_IN: [(&str, &[&str]); 9] = [
     ("wasmtime", &["wharf-engine"]),
-    ("kube", &["wharf-cache", "wharf-runtime", "wharf-testkit"]),
+    ("kube", &["wharf-cache", "wharf-runtime", "wharf-testkit", "wharf-bench-informer"]),
     ("k8s-openapi", &["wharf-cache", "wharf-runtime", "wharf-testkit"]),
     ("clap", &["wharf-cli", "xtask"]),
     ("axum", &["wharf-runtime"]),
     ("notify", &["wharf-runtime"]),
-    ("anyhow", &["wharf-runtime", "wharf-cli", "wharf-testkit", "wharf-it", "xtask"]),
+    ("anyhow", &["wharf-runtime", "wharf-cli", "wharf-testkit", "wharf-it", "wharf-bench-record", "wharf-bench-informer", "xtask"]),
     ("tracing-subscriber", &["wharf-runtime"]),
-    ("mimalloc", &["wharf"]),
+    ("mimalloc", &["wharf", "wharf-bench-informer"]),
 ];
 
 /// Lines of a file that is not generated, and of a `mod.rs`.
