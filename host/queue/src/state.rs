@@ -116,6 +116,7 @@ impl<K: Key> State<K> {
             Some(When::Now { since }) => since,
             Some(When::Later(_)) | None => now,
         };
+        self.give_back();
         self.working.insert(key.clone(), now);
         Taken::Key { key, queued: now.saturating_duration_since(since) }
     }
@@ -183,6 +184,16 @@ impl<K: Key> State<K> {
             self.ready.push_back(key.clone());
         }
         self.wanted.insert(key, When::Now { since });
+    }
+
+    /// A pass over everything makes the sets large once; they must not stay so. The cost is that
+    /// of the many keys that were taken before.
+    fn give_back(&mut self) {
+        let keys = self.wanted.len();
+        if self.wanted.capacity() > 64 && keys < self.wanted.capacity() / 8 {
+            self.wanted.shrink_to(keys.saturating_mul(2));
+            self.ready.shrink_to(self.ready.len().saturating_mul(2));
+        }
     }
 
     /// After shutdown nothing waits for its time; while paused too, nothing is handed out,

@@ -81,6 +81,19 @@ pub(super) struct State {
     pub(super) initial: Option<HashSet<TargetKey>>,
 }
 
+impl State {
+    /// Why a key was enqueued. A pass over everything makes the map large once; it must not
+    /// stay so.
+    pub(super) fn take_cause(&mut self, key: &TargetKey) -> Cause {
+        let cause = self.causes.remove(key).unwrap_or(Cause::Watch);
+        let (left, capacity) = (self.causes.len(), self.causes.capacity());
+        if capacity > 64 && left < capacity / 8 {
+            self.causes.shrink_to(left.saturating_mul(2));
+        }
+        cause
+    }
+}
+
 /// Numbers of one dispatcher, for status and metrics.
 #[derive(Clone, Debug)]
 pub struct DispatcherStats {

@@ -68,7 +68,7 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Option<
         if subscribed.asleep(key) {
             return None;
         }
-        let cause = state.causes.remove(key).unwrap_or(Cause::Watch);
+        let cause = state.take_cause(key);
         let here = here(key, found.as_ref(), true);
         let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
         match start {

@@ -11,12 +11,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
 use serde_json::{Map, Value, json};
 use wharf_bench_record::{Content, Counts, Lists, Program, Recorder, measure, measure_late, timestamp};
-use wharf_cache::{Change, ChangeHandler, InformerSpec, Informers, NoMetrics, Options, Registration, Scope, Store};
-use wharf_core::{Gvk, Pointer};
+use wharf_cache::{
+    Change, ChangeHandler, IndexError, IndexValue, InformerSpec, Informers, NoMetrics, Options, Reader as _, Registration, Scope, View,
+};
+use wharf_core::{Gvk, Object, Pointer};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The label that has an index, and the name of the index.
+const INSTANCE: &str = "app.kubernetes.io/instance";
 /// Where writers put the time.
 const STAMP: &str = "/metadata/annotations/bench~1ts";
 
@@ -81,7 +85,7 @@ impl Flags {
 struct Informer {
     informers: Informers,
     registrations: Vec<Registration>,
-    store: Arc<Store>,
+    store: View,
 }
 
 impl Informer {
@@ -90,9 +94,15 @@ impl Informer {
         let all = std::iter::once(counts).chain(std::iter::repeat_with(Arc::<Counts>::default)).take(handlers);
         let registrations = all.map(|counts| Ok(informers.attach(pods(), Arc::new(Handler::new(counts)?))));
         let registrations = registrations.collect::<Result<Vec<_>>>()?;
-        let store = registrations.first().context("there is no handler")?.store();
+        let store = registrations.first().context("there is no handler")?.view();
+        store.add_indexer(INSTANCE, Arc::new(instance))?;
         Ok(Self { informers, registrations, store })
     }
+}
+
+/// The value of the label by which objects are found.
+fn instance(object: &Object) -> Result<Vec<IndexValue>, IndexError> {
+    Ok(object.labels().into_iter().filter(|(name, _)| name == INSTANCE).map(|(_, value)| value.as_ref().into()).collect())
 }
 
 fn pods() -> InformerSpec {
@@ -144,7 +154,7 @@ impl Program for Informer {
         Map::from_iter([
             ("handlers".to_owned(), json!(self.registrations.len())),
             ("encoding".to_owned(), json!("json")),
-            ("store_json_bytes".to_owned(), json!(self.store.bytes())),
+            ("store_json_bytes".to_owned(), json!(self.informers.snapshot().iter().map(|informer| informer.bytes).sum::<u64>())),
         ])
     }
 
@@ -163,7 +173,7 @@ impl Lists for Informer {
         self.store.list(Some(namespace)).len()
     }
 
-    fn instance(&self, _instance: &str) -> Option<usize> {
-        None
+    fn instance(&self, instance: &str) -> Option<usize> {
+        self.store.by_index(INSTANCE, instance).ok().map(|found| found.len())
     }
 }
