@@ -38,7 +38,7 @@ mod store;
 mod view;
 
 pub use change::{Change, ChangeCause, ChangeHandler};
-pub use discovery::{Discovery, DiscoveryError};
+pub use discovery::{Catalog, CatalogError, CatalogFailure, Discovery, DiscoveryError, LookupError, ServedResource};
 pub use hub::{Attach, FromHandler, Informers, Registration};
 pub use metrics::{CacheMetrics, NoMetrics, WatchEventType};
 pub use options::{Options, Waits};

@@ -26,6 +26,8 @@ pub(crate) struct Source {
 
 /// The largest answer to a question about kinds.
 const ANSWER_BYTES: usize = 32 << 20;
+const JSON: &str = "application/json";
+
 /// Of an answer that is an error, so much is read for its message.
 const ERROR_BODY_BYTES: usize = 64 << 10;
 
@@ -41,7 +43,7 @@ impl Source {
         query.add("continue", list.token.as_deref());
         query.add("resourceVersion", list.resource_version.as_deref());
         query.add("resourceVersionMatch", list.exact.then_some("Exact"));
-        let body = self.open(what, &uri(kind, spec, &query)?).await?;
+        let body = self.open(what, &uri(kind, spec, &query)?, JSON).await?;
         Ok(ListBody { chunks: Chunks::read(body), timeout: self.response_timeout })
     }
 
@@ -62,20 +64,25 @@ impl Source {
         // The newest state is asked for without a version; a plain watch always has one.
         query.add("resourceVersion", Some(&*watch.resource_version).filter(|version| !initial || !version.is_empty()));
         query.add("timeoutSeconds", Some(&whole_seconds(watch.timeout).to_string()));
-        Ok(Chunks::read(self.open(what, &uri(kind, spec, &query)?).await?))
+        Ok(Chunks::read(self.open(what, &uri(kind, spec, &query)?, JSON).await?))
     }
 
     /// The whole body of a plain GET.
     pub(crate) async fn get(&self, what: &str, uri: &str) -> Result<Vec<u8>, Failure> {
-        let body = self.open(what, uri).await?;
+        self.get_as(what, uri, JSON).await
+    }
+
+    /// The same in the first of some forms that the server has.
+    pub(crate) async fn get_as(&self, what: &str, uri: &str, accept: &str) -> Result<Vec<u8>, Failure> {
+        let body = self.open(what, uri, accept).await?;
         self.collect(what, body, ANSWER_BYTES).await
     }
 
-    /// The body of a GET, in plain JSON. Nothing compressed is asked for: servers from 1.37 on
+    /// The body of a GET. Nothing compressed is asked for: servers from 1.37 on
     /// compress watches event by event, which decoders take for one stream that ends
     /// after the first; and a list is read faster than it is unpacked.
-    async fn open(&self, what: &str, uri: &str) -> Result<Body, Failure> {
-        let request = Request::get(uri).header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "identity");
+    async fn open(&self, what: &str, uri: &str, accept: &str) -> Result<Body, Failure> {
+        let request = Request::get(uri).header(ACCEPT, accept).header(ACCEPT_ENCODING, "identity");
         let response = self.send(what, request).await?;
         match response.headers().get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
             None => Ok(response.into_body()),

@@ -1,4 +1,4 @@
-//! Which kinds the server has. Owns what was learned from it, and how often it may be
+//! The resource of a kind. Owns what was learned of kinds, and how often it may be
 //! asked; never guesses a plural name.
 
 use std::collections::HashMap;
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use wharf_core::{Gvk, Reason, ResourceKind};
 
+use super::catalog::{Catalog, CatalogError};
 use crate::classify::{Class, Failure};
 use crate::source::{Source, is_segment};
 
@@ -115,6 +116,15 @@ impl Discovery {
             (Some(kind), None) => Ok(kind.clone()),
             (None, None) => Err(DiscoveryError::NotFound { kind: gvk.clone() }),
         }
+    }
+
+    /// Everything that the server serves, asked for now.
+    ///
+    /// # Errors
+    /// The server says nothing at all; what it does not say of single groups is noted in the
+    /// catalog.
+    pub async fn catalog(&self) -> Result<Catalog, CatalogError> {
+        Catalog::read(&self.source).await
     }
 
     /// Forgets what is known of the kind's group and version: the next question goes to
