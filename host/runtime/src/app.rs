@@ -31,6 +31,9 @@ use crate::status::HostStatus;
 use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
 use crate::telemetry::metrics::Metrics;
 
+/// How long a host waits for its API server when it starts.
+const REACHED: Duration = Duration::from_secs(30);
+
 /// Why a host did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -63,7 +66,7 @@ impl Host {
     pub async fn start(settings: &Settings, log: Arc<dyn LogControl>) -> Result<Self, StartError> {
         let started = Instant::now();
         let metrics = Metrics::new();
-        let connection = connect::connect(settings, &metrics).await?;
+        let connection = connect::connect(&settings.way, &metrics, REACHED).await?;
         let (stop_plugins, stop_rest) = (CancellationToken::new(), CancellationToken::new());
         // Whoever leaves early takes the tasks along.
         let guard = stop_rest.clone().drop_guard();

@@ -12,6 +12,7 @@ use wharf_core::plugin::fields::{Node, Problems, excerpt};
 use super::layers::Layers;
 use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
+use super::way::{self, Way};
 use crate::telemetry::LogFormat;
 
 /// The environment variable that names the file where no flag does.
@@ -37,10 +38,8 @@ pub struct Settings {
     pub data_directory: PathBuf,
     /// The control socket.
     pub control_socket: PathBuf,
-    /// File with the way to the cluster; `None`: where kubectl would look, or the pod's own.
-    pub kubeconfig: Option<PathBuf>,
-    /// Context of that file; `None`: its current one.
-    pub context: Option<String>,
+    /// Which API server, and as whom.
+    pub way: Way,
     /// Where metrics are served: `:port` (all addresses), `address:port`, or `0` (nowhere).
     pub metrics_bind_address: String,
     /// Where health is served, likewise.
@@ -103,8 +102,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
     let data_dir = layers.pick("dataDirectory", path);
     let socket = layers.pick("controlSocket", socket_path);
-    let kubeconfig = layers.pick("kubeconfig", path);
-    let context = layers.pick("context", |n, p| not_empty(n, p).map(str::to_owned));
+    let way = way::pick(layers);
     let metrics = layers.pick("metricsBindAddress", bind_address);
     let health = layers.pick("healthProbeBindAddress", bind_address);
     let log_level = layers.pick("logLevel", filter);
@@ -124,8 +122,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
         data_directory: data_dir,
         control_socket,
-        kubeconfig,
-        context,
+        way: way?,
         metrics_bind_address: metrics?,
         health_probe_bind_address: health?,
         log_level: log_level?,
@@ -134,7 +131,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     })
 }
 
-fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
+pub(super) fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
     node.checked(|text| !text.is_empty() && !text.contains('\0'), "value", "give it a value, or leave it out", problems)
 }
 

@@ -14,12 +14,17 @@ use super::document::DocumentError;
 use super::origins::{Origin, Origins};
 use super::problem::LocatedProblem;
 use super::settings::{Layer, SETTINGS, Setting};
+use super::way::Secret;
 use super::yaml::{self, Loaded, Place};
 
 /// The `apiVersion` of the file.
 pub(super) const API_VERSION: &str = "config.wharf.dev/v1alpha1";
 /// The `kind` of the file.
 pub(super) const KIND: &str = "HostConfiguration";
+/// The secret's own flag and environment variable, by the rule of the table.
+const TOKEN_FLAG: &str = "--token";
+const TOKEN_ENV: &str = "WHARF_TOKEN";
+
 /// All mistakes in the host's configuration.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct ConfigError {
@@ -74,6 +79,26 @@ impl<'e> Layers<'e> {
         let (value, text, origin) = picked.map_or((None, None, Origin::Default), |(value, text, origin)| (value, Some(text), origin));
         self.origins.push(setting, text, origin);
         value
+    }
+
+    /// The token: from the flag, else from the environment, never from the file.
+    pub(super) fn token(&mut self) -> Option<Secret> {
+        let env = || (self.env)(TOKEN_ENV).filter(|text| !text.is_empty()).map(Secret::from);
+        let (token, origin) = match self.flags.token.clone() {
+            Some(token) => (Some(token), TOKEN_FLAG),
+            None => (env(), TOKEN_ENV),
+        };
+        let good = |secret: &Secret| !secret.expose().is_empty() && secret.expose().chars().all(|c| c.is_ascii_graphic());
+        if token.as_ref().is_some_and(|token| !good(token)) {
+            // The value is not shown: most of a mistyped secret is still one.
+            let hint = "a token is one word of ASCII; a file with one is given by --token-file";
+            self.problems.invalid(origin, "the token is empty, or has characters that no token has".to_owned(), hint);
+            return None;
+        }
+        if token.is_some() {
+            self.origins.set_token(origin);
+        }
+        token
     }
 
     fn read_given<T>(

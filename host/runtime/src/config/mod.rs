@@ -11,6 +11,7 @@ mod origins;
 mod problem;
 mod scalar;
 mod settings;
+mod way;
 mod yaml;
 
 pub use document::{DocumentError, read_documents};
@@ -20,6 +21,7 @@ pub use layers::ConfigError;
 pub use origins::{Origin, Origins};
 pub use problem::LocatedProblem;
 pub use settings::{Layer, SETTINGS, Setting};
+pub use way::{Secret, Way};
 
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,8 @@ pub enum Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     entries: Vec<Entry>,
+    /// Flag or variable that a token came from. The token itself never comes here.
+    token: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +47,10 @@ impl Origins {
     /// Where the setting of a path (`plugins.directory`) comes from.
     pub fn of(&self, path: &str) -> Option<&Origin> {
         self.entries.iter().find(|entry| entry.setting.path == path).map(|entry| &entry.origin)
+    }
+
+    pub(super) fn set_token(&mut self, from: &'static str) {
+        self.token = Some(from);
     }
 
     pub(super) fn push(&mut self, setting: &'static Setting, value: Option<Value>, origin: Origin) {
@@ -78,6 +84,9 @@ impl fmt::Display for Origins {
                 Origin::Default if value.is_some() => writeln!(f, " # from default")?,
                 Origin::Default => writeln!(f)?,
             }
+        }
+        if let Some(from) = self.token {
+            writeln!(f, "# The token is from {from}; it is a secret, and is not shown.")?;
         }
         Ok(())
     }

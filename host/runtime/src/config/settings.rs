@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::way::Secret;
+
 /// How a text from a flag or the environment becomes a value of the file's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -107,6 +109,9 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Layer {
             $(#[doc = $doc] pub $field: Option<$kind>,)+
+            /// Token that says who the host is. No setting, because it is a secret: it is never
+            /// read from the file and never printed. Flag `--token`, environment `WHARF_TOKEN`.
+            pub token: Option<Secret>,
         }
 
         impl Layer {
@@ -145,6 +150,14 @@ settings! {
         "File that says where the API server is and who the host is. Without it: the file that KUBECONFIG names, ~/.kube/config, or the pod's own ServiceAccount.";
     context: String = "context", Some("--context"), "WHARF_CONTEXT", Text, None, "staging",
         "Context of the kubeconfig. Without it: its current one.";
+    server: String = "server", Some("--server"), "WHARF_SERVER", Text, None, "https://10.0.0.1:6443",
+        "URL of the API server, for example where there is no kubeconfig. Wins over the kubeconfig's.";
+    token_file: PathBuf = "tokenFile", Some("--token-file"), "WHARF_TOKEN_FILE", Text, None, "/run/secrets/wharf/token",
+        "File with the token that says who the host is; wins over all credentials of the kubeconfig, and is read again when it changes. The token itself can be given by --token or WHARF_TOKEN, which win over this file; it is no setting of this file, because it is a secret.";
+    certificate_authority: PathBuf = "certificateAuthority", Some("--certificate-authority"), "WHARF_CERTIFICATE_AUTHORITY", Text, None, "/etc/wharf/ca.crt",
+        "PEM file with the certificates that the API server's is checked against; wins over the kubeconfig's, and is read again when it changes.";
+    insecure_skip_tls_verify: bool = "insecureSkipTlsVerify", Some("--insecure-skip-tls-verify"), "WHARF_INSECURE_SKIP_TLS_VERIFY", Flag, Some("false"), "true",
+        "Do not check the API server's certificate: anybody on the way can read and change everything. For tests.";
     metrics_bind_address: String = "metricsBindAddress", Some("--metrics-bind-address"), "WHARF_METRICS_BIND_ADDRESS", Text, Some(":8080"), "127.0.0.1:8080",
         "Where /metrics is served: `:port` on all addresses, or `address:port`. 0 turns it off.";
     health_probe_bind_address: String = "healthProbeBindAddress", Some("--health-probe-bind-address"), "WHARF_HEALTH_PROBE_BIND_ADDRESS", Text, Some(":8081"), "127.0.0.1:8081",

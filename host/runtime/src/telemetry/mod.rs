@@ -4,6 +4,7 @@
 //! apart. Nothing here decides anything, and nothing here serves HTTP (that is `admin`).
 
 pub mod events;
+pub mod http;
 pub mod logging;
 pub mod metrics;
 pub mod rest;

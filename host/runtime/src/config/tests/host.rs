@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wharf_core::plugin::Limits;
 
-use crate::config::{Layer, Origin, SETTINGS, Settings, control_socket, environment_table, example_yaml};
+use crate::config::{Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml};
 use crate::telemetry::LogFormat;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
@@ -32,8 +32,7 @@ fn defaults() {
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
         data_directory: "/var/lib/wharf".into(),
         control_socket: "/var/lib/wharf/wharf.sock".into(),
-        kubeconfig: None,
-        context: None,
+        way: Way::default(),
         metrics_bind_address: ":8080".to_owned(),
         health_probe_bind_address: ":8081".to_owned(),
         log_level: "info".to_owned(),
@@ -58,7 +57,7 @@ fn the_example_is_the_defaults() {
     let text = text.replace("# controlSocket:", "controlSocket:").replace("# kubeconfig:", "kubeconfig:").replace("# context:", "context:");
     let (_dir, path) = file(text.split_once("kind: HostConfiguration\n").unwrap().1);
     let (settings, _) = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap();
-    assert_eq!((settings.context.as_deref(), settings.control_socket.as_path()), (Some("staging"), Path::new("/run/wharf/wharf.sock")));
+    assert_eq!((settings.way.context.as_deref(), settings.control_socket.as_path()), (Some("staging"), Path::new("/run/wharf/wharf.sock")));
 }
 
 #[test]
@@ -73,7 +72,7 @@ fn flag_over_environment_over_file_over_default() {
     let flags = Layer { log_level: Some("trace".to_owned()), data_directory: Some("/d".into()), ..Layer::default() };
     let (settings, origins) = Settings::resolve(flags, &env, Some(&path)).unwrap();
     assert_eq!((settings.log_level.as_str(), settings.engine_instances, settings.engine_threads), ("trace", 8, 3));
-    assert_eq!((settings.drain_deadline, settings.allow_bare, settings.context), (Duration::from_secs(5), true, None));
+    assert_eq!((settings.drain_deadline, settings.allow_bare, settings.way.context), (Duration::from_secs(5), true, None));
     assert_eq!(settings.control_socket, Path::new("/d/wharf.sock"));
     assert_eq!(origins.of("logLevel"), Some(&Origin::Flag));
     assert_eq!(origins.of("engine.instances"), Some(&Origin::Env));
@@ -167,4 +166,35 @@ fn every_setting_is_in_the_table_of_variables() {
     let table = environment_table();
     assert_eq!(table.lines().count(), SETTINGS.len() + 1);
     assert!(table.starts_with("WHARF_CONFIG  "));
+}
+
+#[test]
+fn a_token_comes_from_flag_or_environment_and_is_never_shown() {
+    let env = |name: &str| (name == "WHARF_TOKEN").then(|| "from-env".to_owned());
+    let flags = Layer { token: Some("from-flag".to_owned().into()), ..Layer::default() };
+    for (flags, want, word) in [(Layer::default(), "from-env", "WHARF_TOKEN"), (flags, "from-flag", "--token")] {
+        let (settings, origins) = Settings::resolve(flags, &env, None).unwrap();
+        assert_eq!(settings.way.token.as_ref().map(crate::config::Secret::expose), Some(want));
+        let shown = format!("{}{settings:?}{origins:?}", settings.print(&origins));
+        assert!(shown.contains(word) && !shown.contains(want), "{shown}");
+    }
+    let (_dir, path) = file("token: abc\n");
+    assert!(Settings::resolve(Layer::default(), &no_env, Some(&path)).is_err(), "a token in the file is refused");
+}
+
+#[test]
+fn the_way_alone_looks_at_nothing_else() {
+    let env = |name: &str| match name {
+        "WHARF_DRAIN_DEADLINE" => Some("soon".to_owned()),
+        "WHARF_SERVER" => Some("https://one:1".to_owned()),
+        "WHARF_INSECURE_SKIP_TLS_VERIFY" => Some("true".to_owned()),
+        _ => None,
+    };
+    let way = Way::resolve(Layer::default(), &env).unwrap();
+    assert_eq!((way.server.as_deref(), way.insecure_skip_tls_verify), (Some("https://one:1"), true));
+    for server in ["one:1", "ftp://one", "https://user:hidden@one", "https://one?x=1", ""] {
+        let flags = Layer { server: Some(server.to_owned()), ..Layer::default() };
+        let error = Way::resolve(flags, &no_env).unwrap_err().to_string();
+        assert!(error.contains("--server") && !error.contains("hidden"), "{error}");
+    }
 }

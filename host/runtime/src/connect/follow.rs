@@ -1,0 +1,121 @@
+//! Keeps the client in use good: builds another one when a token, certificate or authority
+//! file has other bytes, before credentials end, and when the server refuses those of an exec
+//! plugin. Owns when; a failure keeps the client there is.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::credentials::{Opened, Seen};
+use super::plan::Plan;
+use super::swap::{Current, Swap};
+
+/// Files are looked at so often. They lie on volumes whose changes cannot be watched everywhere.
+const LOOK: Duration = Duration::from_secs(10);
+/// A request that failed makes them be looked at at once, but not more often than this.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Exec plugins are asked again because of a 401, or after they failed, at most so often.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+/// Credentials are renewed so long before their end, or after four fifths of a short life.
+const EARLY: Duration = Duration::from_secs(60);
+
+/// The service for a plan, with a task that keeps it good until the last clone is gone.
+pub(super) fn start(plan: Plan, opened: Opened) -> Swap {
+    let Opened { client, seen, valid_until } = opened;
+    let current = Current::new(client);
+    let state = State { renewed: Instant::now(), renew_at: renew_at(valid_until), seen };
+    tokio::spawn(follow(plan, Arc::downgrade(&current), state));
+    Swap(current)
+}
+
+struct State {
+    seen: Seen,
+    /// When the credentials must be made anew.
+    renew_at: Option<Instant>,
+    /// When that was last tried.
+    renewed: Instant,
+}
+
+async fn follow(plan: Plan, current: std::sync::Weak<Current>, mut state: State) {
+    loop {
+        wait(&current, state.renew_at).await;
+        let Some(in_use) = current.upgrade() else { return };
+        let refused = in_use.refused.swap(false, Ordering::Relaxed);
+        let Some(cause) = state.cause(plan.renewable(), refused).await else { continue };
+        state.renewed = Instant::now();
+        match plan.open().await {
+            Ok(Opened { client, seen, valid_until }) => {
+                in_use.replace(client);
+                state = State { seen, renew_at: renew_at(valid_until), renewed: state.renewed };
+                tracing::info!(target: "wharf::host", server = %plan.host(), %cause, "connection to the API server renewed");
+            }
+            Err(error) => {
+                // Not more often than this, also if the time is over.
+                state.renew_at = state.renew_at.map(|at| at.max(Instant::now() + ASK_AGAIN));
+                let error = format!("{error:#}");
+                tracing::warn!(target: "wharf::host", server = %plan.host(), %cause, error, "connection to the API server cannot be renewed; the old one stays");
+            }
+        }
+    }
+}
+
+/// Until files must be looked at again: the next regular time, the end of credentials, or a doubt.
+async fn wait(current: &std::sync::Weak<Current>, renew_at: Option<Instant>) {
+    tokio::time::sleep(LOOK_AGAIN).await;
+    let regular = Instant::now() + (LOOK - LOOK_AGAIN);
+    let until = renew_at.map_or(regular, |at| at.min(regular));
+    // Held while waiting: the wish to hear of doubts keeps nobody alive for longer than this.
+    let Some(in_use) = current.upgrade() else { return };
+    tokio::select! {
+        () = tokio::time::sleep_until(until) => {}
+        () = in_use.doubt.notified() => {}
+    }
+}
+
+impl State {
+    /// Why another client is needed now, if one is.
+    async fn cause(&self, renewable: bool, refused: bool) -> Option<String> {
+        let now = self.seen.again().await;
+        if let Some(path) = self.seen.changed(&now) {
+            return Some(format!("{} has changed", path.display()));
+        }
+        if self.renew_at.is_some_and(|at| at <= Instant::now()) {
+            return Some("the credentials end".to_owned());
+        }
+        (renewable && refused && self.renewed.elapsed() >= ASK_AGAIN).then(|| "the server refuses the credentials".to_owned())
+    }
+}
+
+fn renew_at(valid_until: Option<Timestamp>) -> Option<Instant> {
+    Some(Instant::now() + lifetime(valid_until?, Timestamp::now()))
+}
+
+/// How long credentials are used: all but the last minute, or four fifths of less than five
+/// minutes; at least a second, whatever a plugin says.
+fn lifetime(valid_until: Timestamp, now: Timestamp) -> Duration {
+    let left = Duration::try_from(valid_until.duration_since(now)).unwrap_or_default();
+    // Instants end somewhere; a year is as good as for ever.
+    left.saturating_sub(EARLY.min(left / 5)).clamp(LOOK_AGAIN, Duration::from_secs(365 * 24 * 3600))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_renewed_before_their_end() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        for (until, want) in [
+            ("2026-01-01T01:00:00Z", 3540),
+            ("2026-01-01T00:01:40Z", 80),
+            ("2026-01-01T00:00:01Z", 1),
+            ("2025-12-31T23:00:00Z", 1),
+            ("9999-01-01T00:00:00Z", 365 * 24 * 3600),
+        ] {
+            assert_eq!(lifetime(until.parse().unwrap(), now), Duration::from_secs(want), "{until}");
+        }
+    }
+}
