@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use wharf_runtime::config::{Layer, Secret};
 
 pub use crate::invoke::args::InvokeArgs;
 
@@ -28,8 +29,10 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Call a component once, without a cluster, and show what it did
     Invoke(Box<InvokeArgs>),
-    /// Show plugins, informers or queues of a running host
-    Get(GetArgs),
+    /// Show plugins, informers or queues of a running host, or objects of the cluster
+    Get(Box<GetArgs>),
+    /// Show objects of the cluster, and each change
+    Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
     Rbac(RbacArgs),
     /// Print the version
@@ -49,12 +52,9 @@ pub struct RunArgs {
     /// Also run components without a Plugin document (no grants)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub allow_bare: Option<bool>,
-    /// Kubeconfig file; without one: KUBECONFIG, ~/.kube/config, or the pod's ServiceAccount
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
+    /// Which cluster
+    #[command(flatten)]
+    pub way: WayArgs,
     /// Folder for the compile cache and the control socket
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -158,15 +158,19 @@ pub enum InspectOutput {
 /// `wharf get`.
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// What to show
-    #[arg(value_enum)]
-    pub what: What,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Output::Table)]
-    pub output: Output,
-    /// Only plugins of this namespace
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
+    /// plugins, informers or queues of a running host; or kinds of the cluster, as kubectl takes
+    /// them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
+    #[arg(value_name = "KIND")]
+    pub what: String,
+    /// Only objects of these names
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// After the list, print each change until the command is stopped
+    #[arg(short, long)]
+    pub watch: bool,
+    /// How to look
+    #[command(flatten)]
+    pub look: LookArgs,
     /// Data folder of the host
     #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
@@ -175,18 +179,105 @@ pub struct GetArgs {
     pub control_socket: Option<PathBuf>,
 }
 
-/// What `get` shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// Plugins and what became of them
-    #[value(alias = "plugin")]
-    Plugins,
-    /// Watches and their stores
-    #[value(alias = "informer")]
-    Informers,
-    /// Queues and ledgers, one per plugin
-    #[value(alias = "queue")]
-    Queues,
+/// `wharf watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// One kind of the cluster, as kubectl takes it: `cm`, `deployments.apps`
+    #[arg(value_name = "KIND")]
+    pub kind: String,
+    /// Only the object of this name
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// How to look
+    #[command(flatten)]
+    pub look: LookArgs,
+}
+
+/// How `get` and `watch` look at the cluster.
+#[derive(Clone, Debug, Args)]
+pub struct LookArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    /// Namespace [default: that of the context, else `default`]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// All namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// Label selector, for example `app=web,tier!=db`
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
+    /// Field selector, for example `metadata.name=web`
+    #[arg(long, value_name = "SELECTOR")]
+    pub field_selector: Option<String>,
+    /// Do not print what is there already, only what changes
+    #[arg(long)]
+    pub watch_only: bool,
+    /// Print each change with its type: ADDED, MODIFIED or DELETED
+    #[arg(long)]
+    pub output_watch_events: bool,
+    /// Print the watch as the server sends it, past the cache
+    #[arg(long)]
+    pub raw: bool,
+    /// Known so that it can be refused with a reason
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", default_value = "false")]
+    pub show_managed_fields: bool,
+    /// Which cluster
+    #[command(flatten)]
+    pub way: WayArgs,
+}
+
+/// The way to the cluster, and what is told of it. What is not given comes from the environment (WHARF_SERVER
+/// and so on), then from the kubeconfig.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Cluster")]
+pub struct WayArgs {
+    /// Kubeconfig file; without one: KUBECONFIG, ~/.kube/config, or the pod's ServiceAccount
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// URL of the API server
+    #[arg(short, long, value_name = "URL")]
+    pub server: Option<String>,
+    /// Token that says who asks; other users of this machine can see it, --token-file hides it
+    #[arg(long, value_name = "TOKEN", value_parser = secret)]
+    pub token: Option<Secret>,
+    /// File with that token
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// PEM file that the server's certificate is checked against
+    #[arg(long, value_name = "FILE")]
+    pub certificate_authority: Option<PathBuf>,
+    /// Do not check the server's certificate
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// Show requests, as kubectl does: 6 one line each, 7 with headers, 8 with bodies, 9 everything
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=10))]
+    pub verbosity: Option<u8>,
+}
+
+/// Never fails, and never prints what it was given.
+fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
+    Ok(Secret::from(text.to_owned()))
+}
+
+impl WayArgs {
+    /// The settings in it.
+    pub fn layer(self) -> Layer {
+        Layer {
+            kubeconfig: self.kubeconfig,
+            context: self.context,
+            server: self.server,
+            token: self.token,
+            token_file: self.token_file,
+            certificate_authority: self.certificate_authority,
+            insecure_skip_tls_verify: self.insecure_skip_tls_verify,
+            ..Layer::default()
+        }
+    }
 }
 
 /// How `get` prints.

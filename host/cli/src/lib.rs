@@ -10,6 +10,7 @@ mod invoke;
 mod rbac;
 mod report;
 mod run;
+mod signals;
 mod table;
 mod validate;
 mod version;
@@ -49,7 +50,8 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Validate(args) => validate::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Invoke(args) => invoke::run(&args),
-        Command::Get(args) => get::run(&args),
+        Command::Get(args) => get::get(*args),
+        Command::Watch(args) => get::watch(*args),
         Command::Rbac(args) => rbac::run(&args),
         Command::Version(args) => version::run(&args),
     }

@@ -5,6 +5,9 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// An error with a hint and an exit code.
 #[derive(Debug, thiserror::Error)]
@@ -87,12 +90,36 @@ pub(crate) fn print_error(error: &CliError) {
 /// # Errors
 /// Any other error of standard output.
 pub(crate) fn print_data(text: &str) -> Result<(), CliError> {
+    write_data(text).map(|_read| ())
+}
+
+/// The same for commands that go on: false if the reader has gone away.
+///
+/// # Errors
+/// Any other error of standard output.
+pub(crate) fn write_data(data: impl AsRef<[u8]>) -> Result<bool, CliError> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError { source: Some(error.into()), ..CliError::new(crate::exit::USAGE, "write to standard output") })
+    match out.write_all(data.as_ref()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(CliError { source: Some(error.into()), ..CliError::new(crate::exit::USAGE, "write to standard output") }),
+    }
+}
+
+/// Returns when nobody reads standard output any more, which a command that waits for something to
+/// write would else learn only then. Looks four times a second. Cancel safe.
+pub(crate) async fn reader_gone() {
+    const LOOK: Duration = Duration::from_millis(250);
+    loop {
+        let out = io::stdout();
+        let mut asked = [PollFd::new(&out, PollFlags::empty())];
+        // What cannot be asked is not known to be gone; the next write tells.
+        if poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+            .is_ok_and(|_| asked.iter().any(|fd| fd.revents().contains(PollFlags::ERR)))
+        {
+            return;
         }
-        _ => Ok(()),
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use wharf_runtime::app::{Host, StartError};
 use wharf_runtime::config::{Layer, Settings};
+use wharf_runtime::telemetry::http::filter_of_verbosity;
 use wharf_runtime::telemetry::logging::{self, LogHandle};
 
 use crate::args::RunArgs;
 use crate::exit;
 use crate::report::{CliError, print_data};
+use crate::signals::{Signals, killed, name};
 
 pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
-    let (file, print_config) = (args.config.clone(), args.print_config);
+    let (file, print_config, verbosity) = (args.config.clone(), args.print_config, args.way.verbosity);
     let env = |name: &str| std::env::var(name).ok();
     let file = file.or_else(|| env("WHARF_CONFIG").map(Into::into));
     let (settings, origins) = Settings::resolve(layer(args), &env, file.as_deref()).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
@@ -21,7 +22,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
         print_data(&settings.print(&origins))?;
         return Ok(exit::OK);
     }
-    let log = logging::init(settings.log_format, &settings.log_level).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    let filter = with_verbosity(&settings.log_level, verbosity);
+    let log = logging::init(settings.log_format, &filter).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("wharf-control")
@@ -59,36 +61,18 @@ async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> 
 fn start_error(error: StartError) -> CliError {
     let (code, hint) = match &error {
         StartError::Config(_) => (exit::CONFIG, "`wharf run --print-config` shows where each setting comes from"),
-        StartError::Unavailable(_) => (exit::UNAVAILABLE, "check --kubeconfig and --context, and that the server runs"),
+        StartError::Unavailable(_) => {
+            (exit::UNAVAILABLE, "check --kubeconfig, --context and --server, and that the server runs; -v 6 shows the requests")
+        }
     };
     CliError::from_anyhow(code, error.into()).hint(hint)
 }
 
-fn name(number: i32) -> &'static str {
-    if number == SignalKind::interrupt().as_raw_value() { "SIGINT" } else { "SIGTERM" }
-}
-
-/// 128 and the signal's number, as shells report it.
-fn killed(number: i32) -> u8 {
-    u8::try_from(128 + number).unwrap_or(exit::SOFTWARE)
-}
-
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    /// The next signal's number. Cancel safe.
-    async fn next(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
-            _ = self.interrupt.recv() => SignalKind::interrupt().as_raw_value(),
-        }
+/// A log filter, and what `-v` adds to it.
+pub(crate) fn with_verbosity(filter: &str, verbosity: Option<u8>) -> String {
+    match filter_of_verbosity(verbosity.unwrap_or_default()) {
+        "" => filter.to_owned(),
+        more => format!("{filter},{more}"),
     }
 }
 
@@ -96,8 +80,6 @@ fn layer(args: RunArgs) -> Layer {
     Layer {
         plugins_directory: args.plugins_dir,
         allow_bare: args.allow_bare,
-        kubeconfig: args.kubeconfig,
-        context: args.context,
         data_directory: args.data_dir,
         control_socket: args.control_socket,
         metrics_bind_address: args.metrics_bind_address,
@@ -107,6 +89,6 @@ fn layer(args: RunArgs) -> Layer {
         drain_deadline: args.drain_deadline,
         log_level: args.log_level,
         log_format: args.log_format,
-        ..Layer::default()
+        ..args.way.layer()
     }
 }

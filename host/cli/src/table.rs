@@ -3,14 +3,17 @@
 
 /// A table of text cells.
 pub(crate) struct Table {
-    head: Vec<&'static str>,
+    head: Vec<String>,
+    widths: Vec<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these columns.
-    pub(crate) fn new(head: Vec<&'static str>) -> Self {
-        Self { head, rows: Vec::new() }
+    pub(crate) fn new<S: Into<String>>(head: Vec<S>) -> Self {
+        let head: Vec<String> = head.into_iter().map(Into::into).collect();
+        let widths = head.iter().map(|name| name.chars().count()).collect();
+        Self { head, widths, rows: Vec::new() }
     }
 
     /// Adds a row; an empty cell is printed as `<none>`.
@@ -18,29 +21,41 @@ impl Table {
         self.rows.push(cells.into_iter().map(|c| if c.is_empty() { "<none>".to_owned() } else { c }).collect());
     }
 
-    /// The table as text.
-    pub(crate) fn render(&self) -> String {
-        let mut widths: Vec<usize> = self.head.iter().map(|h| h.len()).collect();
+    /// The table as text. Its rows are forgotten, but not their widths.
+    pub(crate) fn render(&mut self) -> String {
+        self.widen();
+        let head = line(self.head.iter().map(String::as_str), &self.widths);
+        head + &self.lines()
+    }
+
+    /// The rows since the last time, in columns that are as wide as they were, or wider.
+    pub(crate) fn render_more(&mut self) -> String {
+        self.widen();
+        self.lines()
+    }
+
+    fn widen(&mut self) {
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
+            for (width, cell) in self.widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        let line = |cells: &mut dyn Iterator<Item = &str>| {
-            let mut text = String::new();
-            for (cell, width) in cells.zip(&widths) {
-                text.push_str(&format!("{cell:width$}   "));
-            }
-            text.truncate(text.trim_end().len());
-            text.push('\n');
-            text
-        };
-        let mut text = line(&mut self.head.iter().copied());
-        for row in &self.rows {
-            text.push_str(&line(&mut row.iter().map(String::as_str)));
-        }
-        text
     }
+
+    fn lines(&mut self) -> String {
+        let rows = std::mem::take(&mut self.rows);
+        rows.iter().map(|row| line(row.iter().map(String::as_str), &self.widths)).collect()
+    }
+}
+
+fn line<'c>(cells: impl Iterator<Item = &'c str>, widths: &[usize]) -> String {
+    let mut text = String::new();
+    for (cell, width) in cells.zip(widths) {
+        text.push_str(&format!("{cell:width$}   "));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
 }
 
 /// An age as kubectl prints it: `5s`, `5m12s`, `3h20m`, `2d4h`.
@@ -65,6 +80,8 @@ mod tests {
         table.row(vec!["a-long-name".into(), "Serving".into()]);
         table.row(vec!["b".into(), String::new()]);
         assert_eq!(table.render(), "NAME          STATE\na-long-name   Serving\nb             <none>\n");
+        table.row(vec!["c".into(), "Parked".into()]);
+        assert_eq!(table.render_more(), "c             Parked\n");
     }
 
     #[test]

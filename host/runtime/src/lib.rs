@@ -10,6 +10,7 @@ mod clock;
 pub mod config;
 mod connect;
 pub mod dispatch;
+pub mod look;
 pub mod plugins;
 pub mod ports;
 mod status;

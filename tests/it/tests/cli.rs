@@ -25,7 +25,7 @@ fn err(output: &Output) -> String {
 fn help_and_version_are_data() -> Result<()> {
     let help = wharf(&["--help"])?;
     assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
-    for command in ["run", "build", "validate", "inspect", "get", "rbac", "version"] {
+    for command in ["run", "build", "validate", "inspect", "get", "watch", "rbac", "version"] {
         assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
     }
     let version = wharf(&["version"])?;
@@ -35,7 +35,7 @@ fn help_and_version_are_data() -> Result<()> {
 
 #[test]
 fn wrong_usage_is_2() -> Result<()> {
-    for args in [&["launch"][..], &["run", "--no-such-flag"], &["get", "pods"], &[]] {
+    for args in [&["launch"][..], &["run", "--no-such-flag"], &["get"], &["watch"], &["get", "pods", "-v", "11"], &[]] {
         let output = wharf(args)?;
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));
         assert_eq!(out(&output), "", "{args:?}");
@@ -109,6 +109,56 @@ fn get_without_a_host_says_so() -> Result<()> {
     let output = wharf(&["get", "plugins", "--data-dir", &folder.path().to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("no wharf host listens at"), "{}", err(&output));
+    Ok(())
+}
+
+#[test]
+fn get_without_a_cluster_says_where_it_looked() -> Result<()> {
+    let output = wharf(&["get", "pods"])?;
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(1), ""));
+    for word in ["error: ", "--server", "--kubeconfig", "KUBECONFIG", "hint: "] {
+        assert!(err(&output).contains(word), "{word:?} is missing in:\n{}", err(&output));
+    }
+    // Nobody listens there.
+    let output = wharf(&["get", "pods", "--server", "http://127.0.0.1:1", "--token", "s3cret"])?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("no answer from 127.0.0.1:1") && !err(&output).contains("s3cret"), "{}", err(&output));
+    Ok(())
+}
+
+#[test]
+fn get_refuses_what_does_not_go_together() -> Result<()> {
+    for (args, word) in [
+        (&["get", "pods", "--show-managed-fields"][..], "managedFields"),
+        (&["get", "plugins", "-w"], "--watch"),
+        (&["get", "pods", "a", "-l", "x"], "selectors"),
+        (&["get", "pods", "-A", "-n", "a"], "--namespace"),
+        (&["watch", "pods,services"], "one kind"),
+        (&["watch", "pods", "--server", "10.0.0.1:6443"], "https://HOST:PORT"),
+        (&["watch", "pods", "--server", "https://u:s3cret@host"], "https://HOST:PORT"),
+    ] {
+        let output = wharf(args)?;
+        assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{args:?}");
+        assert!(err(&output).contains(word) && !err(&output).contains("s3cret"), "{args:?}: {}", err(&output));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_token_is_never_shown() -> Result<()> {
+    let output = wharf(&["run", "--print-config", "--token", "s3cret", "--server", "https://one:1", "--token-file", "/t"])?;
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let text = out(&output);
+    for line in ["server: \"https://one:1\" # from flag --server", "tokenFile: /t # from flag --token-file", "The token is from --token"] {
+        assert!(text.contains(line), "{line:?} is missing in:\n{text}");
+    }
+    let mut command = Command::new(paths::wharf()?);
+    let output = command.args(["run", "--print-config"]).env_clear().env("WHARF_TOKEN", "s3 cret").output()?;
+    assert_eq!(output.status.code(), Some(78));
+    assert!(err(&output).contains("WHARF_TOKEN"), "{}", err(&output));
+    for text in [text, err(&output), out(&output)] {
+        assert!(!text.contains("s3cret") && !text.contains("s3 cret"), "{text}");
+    }
     Ok(())
 }
 

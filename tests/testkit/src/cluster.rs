@@ -24,6 +24,7 @@ use crate::scratch::scratch;
 use crate::wait::until;
 
 const READY: Duration = Duration::from_secs(60);
+const CLIENT_AUTHORITY: &str = "client-ca.crt";
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A running cluster. Dropping it kills both processes and removes the folder.
@@ -87,6 +88,21 @@ impl Cluster {
     /// The administrator's kubeconfig file.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
+    }
+
+    /// Where the certificate authority of users may lie, as PEM; it counts from the API server's next start on.
+    pub fn client_authority(&self) -> PathBuf {
+        self.folder.path().join(CLIENT_AUTHORITY)
+    }
+
+    /// The certificate of the API server, which is its own authority.
+    pub fn certificate_authority(&self) -> PathBuf {
+        self.folder.path().join("certs").join("apiserver.crt")
+    }
+
+    /// The administrator's token.
+    pub fn admin_token(&self) -> &str {
+        &self.token
     }
 
     /// Writes a kubeconfig that reaches the API server through another port of 127.0.0.1,
@@ -215,7 +231,7 @@ fn start_etcd(folder: &Path, ports: Ports) -> Result<Process> {
 
 fn start_api_server(folder: &Path, ports: Ports) -> Result<Process> {
     let key = folder.join("sa.key");
-    let args = [
+    let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
         format!("--secure-port={}", ports.api),
         "--bind-address=127.0.0.1".to_owned(),
@@ -229,6 +245,11 @@ fn start_api_server(folder: &Path, ports: Ports) -> Result<Process> {
         // There is no controller manager that would make the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
     ];
+    // A test that wants users with certificates puts this file there before the server starts again.
+    let client_authority = folder.join(CLIENT_AUTHORITY);
+    if client_authority.exists() {
+        args.push(format!("--client-ca-file={}", client_authority.display()));
+    }
     let log = log_file(folder, "kube-apiserver.log")?;
     Process::spawn(&paths::cluster_tool("kube-apiserver")?, args, log.try_clone()?.into(), log.into())
 }

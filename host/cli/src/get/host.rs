@@ -1,4 +1,5 @@
-//! `wharf get`: asks a running host through its control socket and prints rows.
+//! `wharf get plugins|informers|queues`: asks a running host through its control socket and
+//! prints rows. Never speaks to a cluster.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -6,13 +7,31 @@ use wharf_runtime::admin::client::{self, ControlTarget};
 use wharf_runtime::admin::rows::{InformerRow, PluginRow, QueueRow};
 use wharf_runtime::config::{control_socket, data_directory};
 
-use crate::args::{GetArgs, Output, What};
+use crate::args::{GetArgs, Output};
 use crate::report::{CliError, print_data};
 use crate::table::{Table, age};
 
-pub(crate) fn run(args: &GetArgs) -> Result<u8, CliError> {
+/// What a host shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Plugins,
+    Informers,
+    Queues,
+}
+
+/// What a word shows of a host; other words are kinds.
+pub(super) fn what(word: &str) -> Option<What> {
+    match word {
+        "plugins" | "plugin" => Some(What::Plugins),
+        "informers" | "informer" => Some(What::Informers),
+        "queues" | "queue" => Some(What::Queues),
+        _ => None,
+    }
+}
+
+pub(super) fn run(args: &GetArgs, what: What) -> Result<u8, CliError> {
     let socket = control_socket(args.data_dir.as_deref(), args.control_socket.as_deref());
-    let path = match args.what {
+    let path = match what {
         What::Plugins => "/v1/plugins",
         What::Informers => "/v1/informers",
         What::Queues => "/v1/queues",
@@ -20,22 +39,22 @@ pub(crate) fn run(args: &GetArgs) -> Result<u8, CliError> {
     let failed = |error| CliError::from_anyhow(crate::exit::NO, error);
     let target = ControlTarget::of(&socket, &data_directory(args.data_dir.as_deref())).map_err(failed)?;
     let answer = crate::block_on(client::get(target, path))?.map_err(failed)?;
-    let answer = in_namespace(answer, args);
-    let text = match args.output {
+    let answer = in_namespace(answer, what, args);
+    let text = match args.look.output {
         Output::Json => format!("{answer:#}\n"),
         Output::Yaml => serde_saphyr::to_string(&answer).map_err(|e| CliError::new(crate::exit::USAGE, e.to_string()))?,
-        Output::Name => names(&answer, args.what),
-        Output::Table => table(&answer, args.what, false)?,
-        Output::Wide => table(&answer, args.what, true)?,
+        Output::Name => names(&answer, what),
+        Output::Table => table(&answer, what, false)?,
+        Output::Wide => table(&answer, what, true)?,
     };
     print_data(&text)?;
     Ok(crate::exit::OK)
 }
 
-fn in_namespace(answer: Value, args: &GetArgs) -> Value {
-    let Some(namespace) = &args.namespace else { return answer };
+fn in_namespace(answer: Value, what: What, args: &GetArgs) -> Value {
+    let Some(namespace) = &args.look.namespace else { return answer };
     let Value::Array(rows) = answer else { return answer };
-    let of = |row: &Value| match args.what {
+    let of = |row: &Value| match what {
         What::Plugins => row.get("namespace").and_then(Value::as_str) == Some(namespace),
         What::Queues => row.get("plugin").and_then(Value::as_str).and_then(|p| p.split_once('/')).is_some_and(|(n, _)| n == namespace),
         What::Informers => true,
@@ -58,7 +77,7 @@ fn table(answer: &Value, what: What, wide: bool) -> Result<String, CliError> {
     if answer.as_array().is_some_and(Vec::is_empty) {
         return Ok("No resources found.\n".to_owned());
     }
-    let table = match what {
+    let mut table = match what {
         What::Plugins => plugins(rows(answer)?, wide),
         What::Informers => informers(rows(answer)?, wide),
         What::Queues => queues(rows(answer)?),

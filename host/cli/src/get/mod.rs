@@ -1,0 +1,56 @@
+//! `wharf get` and `wharf watch`: what was asked for, and of whom. Words of a host go to
+//! `host`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
+//! `print` writes it.
+
+mod ask;
+mod cluster;
+mod host;
+mod print;
+
+use crate::args::{GetArgs, WatchArgs};
+use crate::exit;
+use crate::report::CliError;
+use ask::{Mode, Wish};
+
+pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
+    match host::what(&args.what) {
+        Some(what) => {
+            refuse_for_host(&args)?;
+            host::run(&args, what)
+        }
+        None => {
+            let follow = args.watch || args.look.watch_only;
+            let mode = if args.look.raw {
+                Mode::Raw
+            } else if follow {
+                Mode::Follow
+            } else {
+                Mode::Once
+            };
+            cluster::run(Wish::new(&args.what, &args.names, mode, &args.look)?, &args.look)
+        }
+    }
+}
+
+pub(crate) fn watch(args: WatchArgs) -> Result<u8, CliError> {
+    let names: Vec<String> = args.name.into_iter().collect();
+    let mode = if args.look.raw { Mode::Raw } else { Mode::Follow };
+    cluster::run(Wish::new(&args.kind, &names, mode, &args.look)?, &args.look)
+}
+
+/// A host has no selectors, and tells of no changes.
+fn refuse_for_host(args: &GetArgs) -> Result<(), CliError> {
+    let look = &args.look;
+    let given = [
+        (!args.names.is_empty(), "NAME"),
+        (args.watch, "--watch"),
+        (look.watch_only, "--watch-only"),
+        (look.output_watch_events, "--output-watch-events"),
+        (look.raw, "--raw"),
+        (look.selector.is_some(), "--selector"),
+        (look.field_selector.is_some(), "--field-selector"),
+    ];
+    let Some((_, flag)) = given.iter().find(|(given, _)| *given) else { return Ok(()) };
+    let hint = format!("a kind of that name is reached by its full name, for example `wharf get {}.GROUP`", args.what);
+    Err(CliError::new(exit::USAGE, format!("{flag} is for kinds of the cluster, and {:?} is one of a host", args.what)).hint(hint))
+}

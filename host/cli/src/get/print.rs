@@ -1,0 +1,154 @@
+//! Objects as text: tables, JSON, YAML, names. Owns the forms, which are kubectl's; never
+//! asks for anything and never writes to a stream.
+
+use serde::Serialize as _;
+use serde_json::{Value, json};
+use wharf_core::Object;
+use wharf_runtime::look::{Seen, ServedResource, ServerTable, age};
+
+use crate::args::{LookArgs, Output};
+use crate::exit;
+use crate::report::CliError;
+use crate::table::{self, Table};
+
+/// How objects of a command are printed.
+pub(super) struct Printer<'a> {
+    output: Output,
+    /// A column for the namespace.
+    namespaces: bool,
+    /// A column, or a wrapping, for what happened.
+    events: bool,
+    /// Names with their kind before them, since there is more than one.
+    kinds: bool,
+    look: &'a LookArgs,
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(look: &'a LookArgs, kinds: bool) -> Self {
+        Self { output: look.output, namespaces: look.all_namespaces, events: look.output_watch_events, kinds, look }
+    }
+
+    /// Is it a table?
+    pub(super) fn tabular(&self) -> bool {
+        matches!(self.output, Output::Table | Output::Wide)
+    }
+
+    /// A table of objects of one kind.
+    pub(super) fn table(&self, resource: &ServedResource, seen: &[Seen]) -> String {
+        let mut table = self.head(resource);
+        for seen in seen {
+            table.row(self.cells(resource, seen));
+        }
+        table.render()
+    }
+
+    /// A table in the server's own columns.
+    pub(super) fn server_table(&self, resource: &ServedResource, rows: &ServerTable) -> String {
+        let namespaces = self.namespaces && resource.kind.namespaced;
+        let shown = |wide: bool| !wide || self.output == Output::Wide;
+        let names = rows.columns.iter().filter(|(_, wide)| shown(*wide)).map(|(name, _)| name.to_uppercase());
+        let mut table = Table::new(namespaces.then(|| "NAMESPACE".to_owned()).into_iter().chain(names).collect());
+        for row in &rows.rows {
+            let mut cells: Vec<String> = namespaces.then(|| row.namespace.clone()).into_iter().collect();
+            for ((name, wide), cell) in rows.columns.iter().zip(&row.cells).filter(|((_, wide), _)| shown(*wide)) {
+                // The kind belongs to the name, which is the first column by custom.
+                let kind = self.kinds && !*wide && name.eq_ignore_ascii_case("name");
+                cells.push(if kind { self.named(resource, cell) } else { cell.clone() });
+            }
+            table.row(cells);
+        }
+        table.render()
+    }
+
+    /// A table whose rows come one by one.
+    pub(super) fn open_table(&self, resource: &ServedResource, first: &[Seen]) -> (Table, String) {
+        let mut table = self.head(resource);
+        for seen in first {
+            table.row(self.cells(resource, seen));
+        }
+        // Without rows the head is owed to the first one.
+        let text = if first.is_empty() { String::new() } else { table.render() };
+        (table, text)
+    }
+
+    /// One more row of it; with the head if that is still owed.
+    pub(super) fn table_row(&self, table: &mut Table, head: &mut bool, resource: &ServedResource, seen: &Seen) -> String {
+        table.row(self.cells(resource, seen));
+        if std::mem::replace(head, false) { table.render() } else { table.render_more() }
+    }
+
+    fn head(&self, resource: &ServedResource) -> Table {
+        let namespaces = self.namespaces && resource.kind.namespaced;
+        let columns = [(self.events, "EVENT"), (namespaces, "NAMESPACE"), (true, "NAME"), (true, "AGE")];
+        Table::new(columns.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect())
+    }
+
+    fn cells(&self, resource: &ServedResource, Seen { seen, object }: &Seen) -> Vec<String> {
+        let namespaces = self.namespaces && resource.kind.namespaced;
+        let name = if self.kinds { self.name(resource, object) } else { object.key().name.to_string() };
+        let age = age(object).map_or_else(|| "<unknown>".to_owned(), table::age);
+        let namespace = object.key().namespace.as_deref().unwrap_or_default().to_owned();
+        let cells = [(self.events, seen.as_str().to_owned()), (namespaces, namespace), (true, name), (true, age)];
+        cells.into_iter().filter(|(there, _)| *there).map(|(_, cell)| cell).collect()
+    }
+
+    /// `configmap/NAME`, `deployment.apps/NAME`.
+    fn name(&self, resource: &ServedResource, object: &Object) -> String {
+        self.named(resource, &object.key().name)
+    }
+
+    fn named(&self, resource: &ServedResource, name: &str) -> String {
+        let group = &resource.kind.gvk.group;
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{}{dot}{group}/{name}", resource.singular)
+    }
+
+    /// One change, in any form but a table.
+    ///
+    /// # Errors
+    /// An object that cannot be written so.
+    pub(super) fn document(&self, resource: &ServedResource, seen: &Seen) -> Result<String, CliError> {
+        if self.output == Output::Name {
+            return Ok(self.name(resource, &seen.object) + "\n");
+        }
+        let object = value(&seen.object)?;
+        let document = if self.events { json!({ "type": seen.seen.as_str(), "object": object }) } else { object };
+        match self.output {
+            // Documents of a stream are told apart by this.
+            Output::Yaml => Ok(format!("---\n{}", self.write(&document)?)),
+            _ => self.write(&document),
+        }
+    }
+
+    /// All objects as one document, or a name a line. `single`: one object was asked for by name.
+    ///
+    /// # Errors
+    /// An object that cannot be written so.
+    pub(super) fn list(&self, all: &[(&ServedResource, Vec<Seen>)], single: bool) -> Result<String, CliError> {
+        let mut seen = all.iter().flat_map(|(resource, seen)| seen.iter().map(move |seen| (*resource, seen)));
+        if self.output == Output::Name {
+            return Ok(seen.map(|(resource, seen)| self.name(resource, &seen.object) + "\n").collect());
+        }
+        if single && let Some((_, one)) = seen.next() {
+            return self.write(&value(&one.object)?);
+        }
+        let items = seen.map(|(_, seen)| value(&seen.object)).collect::<Result<Vec<_>, _>>()?;
+        self.write(&json!({ "apiVersion": "v1", "items": items, "kind": "List", "metadata": { "resourceVersion": "" } }))
+    }
+
+    fn write(&self, value: &Value) -> Result<String, CliError> {
+        let failed = |error: String| CliError::new(exit::USAGE, format!("an object cannot be written: {error}"));
+        if self.look.output == Output::Yaml {
+            return serde_saphyr::to_string(value).map_err(|error| failed(error.to_string()));
+        }
+        let mut text = Vec::new();
+        let form = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+        value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, form)).map_err(|error| failed(error.to_string()))?;
+        text.push(b'\n');
+        String::from_utf8(text).map_err(|error| failed(error.to_string()))
+    }
+}
+
+fn value(object: &Object) -> Result<Value, CliError> {
+    serde_json::from_str(object.json()).map_err(|error| CliError::new(exit::USAGE, format!("an object cannot be read: {error}")))
+}

@@ -1,0 +1,99 @@
+//! One informer, looked at. Owns the waiting for its first list and for what comes after.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::{Instant, timeout};
+use wharf_cache::{ChangeHandler, InformerSpec, Informers, Registration, Scope};
+use wharf_core::{Object, Pointer};
+
+use super::Ask;
+use super::failure::LookError;
+use super::inbox::{Inbox, Seen, SeenType};
+
+/// A server that does not answer is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The informer's state, which nobody announces, is looked at so often.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Objects of one kind, and what happens to them.
+pub struct View {
+    registration: Registration,
+    inbox: Arc<Inbox>,
+}
+
+impl View {
+    pub(super) fn open(informers: &Informers, ask: &Ask, follow: bool) -> Self {
+        let namespace = ask.namespace.as_deref().filter(|_| ask.kind.namespaced);
+        let spec = InformerSpec {
+            kind: ask.kind.gvk.clone(),
+            scope: namespace.map_or(Scope::All, |namespace| Scope::Namespace(namespace.into())),
+            label_selector: ask.label_selector.clone(),
+            field_selector: ask.field_selector.clone(),
+        };
+        let inbox = Inbox::new(follow);
+        let handler: Arc<dyn ChangeHandler> = Arc::<Inbox>::clone(&inbox);
+        Self { registration: informers.attach(spec, handler), inbox }
+    }
+
+    /// Waits for the first list. Cancel safe.
+    ///
+    /// # Errors
+    /// The server refuses the list, or does not answer for 30 s.
+    pub async fn settle(&self) -> Result<(), LookError> {
+        let mut failing_since: Option<Instant> = None;
+        while !self.inbox.synced() {
+            let state = self.registration.state();
+            if let Some(error) = LookError::last_word(&state) {
+                return Err(error);
+            }
+            match state {
+                wharf_cache::InformerState::Failing { message, .. } => {
+                    if failing_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
+                        return Err(LookError::Unavailable(message));
+                    }
+                }
+                _ => failing_since = None,
+            }
+            // Elapsed: the state is looked at again.
+            let _elapsed = timeout(LOOK, self.inbox.changed()).await;
+        }
+        Ok(())
+    }
+
+    /// The objects there are now, by namespace and name.
+    pub fn objects(&self) -> Vec<Arc<Object>> {
+        self.registration.store().list(None)
+    }
+
+    /// The first list of a view that follows; a second call has none. [`Self::next`] goes on where it ends.
+    pub fn first(&self) -> Vec<Seen> {
+        let seen = |object| Seen { seen: SeenType::Added, object };
+        self.inbox.take_first().into_iter().map(seen).collect()
+    }
+
+    /// The next change. Cancel safe.
+    ///
+    /// # Errors
+    /// The server refuses to go on, or changes came faster than they were taken. A server that
+    /// does not answer is no error here: the informer goes on as soon as it does.
+    pub async fn next(&self) -> Result<Seen, LookError> {
+        loop {
+            if let Some(seen) = self.inbox.take()? {
+                return Ok(seen);
+            }
+            if let Some(error) = LookError::last_word(&self.registration.state()) {
+                return Err(error);
+            }
+            let _elapsed = timeout(LOOK, self.inbox.changed()).await;
+        }
+    }
+}
+
+/// Time since an object was made, in whole seconds; `None` if it does not say.
+pub fn age(object: &Object) -> Option<u64> {
+    let text = object.get(&Pointer::parse("/metadata/creationTimestamp").ok()?)?;
+    let created: Timestamp = serde_json::from_str::<String>(text).ok()?.parse().ok()?;
+    u64::try_from(Timestamp::now().duration_since(created).as_secs()).ok()
+}
