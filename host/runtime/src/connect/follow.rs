@@ -104,6 +104,7 @@ fn lifetime(valid_until: Timestamp, now: Timestamp) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Way;
 
     #[test]
     fn credentials_are_renewed_before_their_end() {
@@ -117,5 +118,36 @@ mod tests {
         ] {
             assert_eq!(lifetime(until.parse().unwrap(), now), Duration::from_secs(want), "{until}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn files_are_looked_at_regularly_and_after_a_doubt() {
+        let _first = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let token = folder.path().join("token");
+        std::fs::write(&token, "one").unwrap();
+        let way = Way {
+            server: Some("https://one:1".to_owned()),
+            token_file: Some(token.clone()),
+            insecure_skip_tls_verify: true,
+            ..Way::default()
+        };
+        let plan = Plan::of(&way, &|_| None).unwrap();
+        let opened = plan.open().await.unwrap();
+        let Swap(current) = start(plan, opened);
+        let first = current.in_use();
+        tokio::time::sleep(6 * LOOK).await;
+        assert!(Arc::ptr_eq(&first, &current.in_use()), "nothing has changed");
+        std::fs::write(&token, "two").unwrap();
+        tokio::time::sleep(2 * LOOK).await;
+        let second = current.in_use();
+        assert!(!Arc::ptr_eq(&first, &second), "another token, another client");
+        std::fs::write(&token, "").unwrap();
+        tokio::time::sleep(2 * LOOK).await;
+        assert!(Arc::ptr_eq(&second, &current.in_use()), "what cannot be used changes nothing");
+        std::fs::write(&token, "three").unwrap();
+        current.doubt.notify_one();
+        tokio::time::sleep(2 * LOOK_AGAIN).await;
+        assert!(!Arc::ptr_eq(&second, &current.in_use()), "a failed request makes it look at once");
     }
 }

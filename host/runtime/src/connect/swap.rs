@@ -26,6 +26,11 @@ impl Current {
         Arc::new(Self { client: ArcSwap::from_pointee(client), doubt: Notify::new(), refused: false.into() })
     }
 
+    /// The client for the next request.
+    pub(super) fn in_use(&self) -> Arc<kube::Client> {
+        self.client.load_full()
+    }
+
     /// Puts another client in place. Connections of the old one live as long as their requests.
     pub(super) fn replace(&self, client: kube::Client) {
         self.client.store(Arc::new(client));
@@ -49,7 +54,7 @@ impl Service<Request<Body>> for Swap {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let current = Arc::clone(&self.0);
         Box::pin(async move {
-            let client = current.client.load_full();
+            let client = current.in_use();
             let result = client.send(request).await;
             let refused = result.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED);
             if refused {

@@ -159,3 +159,23 @@ async fn an_exec_plugin_is_asked_again_before_its_credentials_end() -> Result<()
     host.terminate(LONG).await?;
     cluster.stop().await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exec_plugin_is_asked_again_after_a_401() -> Result<()> {
+    let cluster = Cluster::start().await?;
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let answer = |token: &str| {
+        format!("{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"{token}\"}}}}")
+    };
+    let file = write(at, "answer", &answer("nobody"))?;
+    let exec = format!("exec: {{apiVersion: client.authentication.k8s.io/v1, command: cat, args: ['{file}'], interactiveMode: Never}}");
+    kubeconfig(at, "config", &cluster_fields(&cluster), &exec)?;
+    let mut host = host(at, &[])?;
+    host.log().wait_for("the wrong token is noticed", 0, LONG, |line| line.text("error").contains("401")).await?;
+    write(at, "answer", &answer(cluster.admin_token()))?;
+    host.log().wait_for("the plugin is asked again", 0, LONG, |line| line.is("cause", "the server refuses the credentials")).await?;
+    host.ready().await?;
+    host.terminate(LONG).await?;
+    cluster.stop().await
+}
