@@ -167,6 +167,7 @@ mod tests {
             new,
             final_state: old.filter(|_| new.is_none()),
             final_known: true,
+            slot: None,
             cause: ChangeCause::Watch,
             sequence: 1,
         });

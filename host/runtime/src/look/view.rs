@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout};
-use wharf_cache::{ChangeHandler, InformerSpec, Informers, Registration, Scope};
+use wharf_cache::{ChangeHandler, Content, InformerSpec, Informers, Registration, Scope};
 use wharf_core::{Object, Pointer};
 
 use super::Ask;
@@ -31,6 +31,8 @@ impl View {
             scope: namespace.map_or(Scope::All, |namespace| Scope::Namespace(namespace.into())),
             label_selector: ask.label_selector.clone(),
             field_selector: ask.field_selector.clone(),
+            // Who looks has the server's leave: this shows what kubectl shows.
+            content: Content::Full,
         };
         let inbox = Inbox::new(follow);
         let handler: Arc<dyn ChangeHandler> = Arc::<Inbox>::clone(&inbox);
@@ -64,7 +66,7 @@ impl View {
 
     /// The objects there are now, by namespace and name.
     pub fn objects(&self) -> Vec<Arc<Object>> {
-        self.registration.store().list(None)
+        self.registration.view().list(None)
     }
 
     /// The first list of a view that follows; a second call has none. [`Self::next`] goes on where it ends.
