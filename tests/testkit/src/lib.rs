@@ -24,7 +24,7 @@ pub use host::{Call, Host, HostOptions};
 pub use log::{Line, Log};
 pub use ports::free_port;
 pub use process::{Process, Signal};
-pub use proxy::Proxy;
+pub use proxy::{Proxy, ProxyCounts};
 pub use scratch::scratch;
 pub use stream::{Books, Stream, StreamOptions};
 pub use wait::until;
