@@ -10,6 +10,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use http::Request;
+use kube::{Client, Config};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -19,7 +22,7 @@ use crate::api::Api;
 use crate::credentials;
 use crate::paths;
 use crate::ports::free_port;
-use crate::process::Process;
+use crate::process::{Process, Signal};
 use crate::scratch::scratch;
 use crate::wait::until;
 
@@ -70,7 +73,7 @@ impl Cluster {
         write_private(&folder.path().join("sa.key"), &credentials::signing_key()?)?;
         write_private(&folder.path().join("tokens.csv"), &format!("{token},admin,admin-uid,\"system:masters\"\n"))?;
         let etcd = start_etcd(folder.path(), ports)?;
-        let mut api_server = start_api_server(folder.path(), ports)?;
+        let mut api_server = start_api_server(folder.path(), ports, &[])?;
         // The API server makes its certificate early, long before it is ready.
         let certificate = folder.path().join("certs").join("apiserver.crt");
         until("the API server's certificate", READY, async || {
@@ -152,18 +155,51 @@ impl Cluster {
         Ok(())
     }
 
+    /// Kills the API server: connections end without a word. etcd keeps running.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub async fn kill_api_server(&self) -> Result<()> {
+        if let Some(mut process) = self.api_server.lock().await.take() {
+            process.signal(Signal::Kill);
+            process.wait(GRACE).await?;
+        }
+        Ok(())
+    }
+
     /// Starts the API server again, with the same port and certificate, and waits until
     /// it is ready.
     ///
     /// # Errors
     /// If it runs already or does not come up.
     pub async fn start_api_server(&self) -> Result<()> {
+        self.start_api_server_with(&[]).await
+    }
+
+    /// The same with more flags, for example `--watch-cache-sizes=configmaps#0`: then watches
+    /// are served from etcd, and end with etcd's history.
+    ///
+    /// # Errors
+    /// As [`Self::start_api_server`].
+    pub async fn start_api_server_with(&self, flags: &[&str]) -> Result<()> {
         {
             let mut api_server = self.api_server.lock().await;
             ensure!(api_server.is_none(), "the API server runs already");
-            *api_server = Some(start_api_server(self.folder.path(), self.ports)?);
+            *api_server = Some(start_api_server(self.folder.path(), self.ports, flags)?);
         }
         self.ready().await
+    }
+
+    /// Makes etcd forget everything before now, and returns the revision up to which it did.
+    ///
+    /// # Errors
+    /// Whatever etcd says.
+    pub async fn compact(&self) -> Result<u64> {
+        let answer = self.etcd("/v3/kv/range", &json!({"key": "AA=="})).await?;
+        // 64-bit numbers are strings in etcd's JSON.
+        let revision = answer.pointer("/header/revision").and_then(Value::as_str).context("etcd names no revision")?;
+        self.etcd("/v3/kv/compaction", &json!({"revision": revision, "physical": true})).await?;
+        revision.parse().with_context(|| format!("read etcd's revision {revision:?}"))
     }
 
     /// Runs kubectl as administrator and returns what it printed.
@@ -195,6 +231,14 @@ impl Cluster {
         self.stop_api_server().await?;
         self.etcd.stop(GRACE).await?;
         Ok(())
+    }
+
+    /// One request to etcd's JSON gateway.
+    async fn etcd(&self, path: &str, body: &Value) -> Result<Value> {
+        let server = format!("http://127.0.0.1:{}", self.ports.etcd);
+        let client = Client::try_from(Config::new(server.parse().context("make etcd's address")?))?;
+        let request = Request::post(path).header("Content-Type", "application/json").body(body.to_string().into_bytes())?;
+        client.request(request).await.with_context(|| format!("ask etcd: POST {path}"))
     }
 
     async fn ready(&self) -> Result<()> {
@@ -229,7 +273,7 @@ fn start_etcd(folder: &Path, ports: Ports) -> Result<Process> {
     Process::spawn(&paths::cluster_tool("server")?, args, log.try_clone()?.into(), log.into())
 }
 
-fn start_api_server(folder: &Path, ports: Ports) -> Result<Process> {
+fn start_api_server(folder: &Path, ports: Ports, flags: &[&str]) -> Result<Process> {
     let key = folder.join("sa.key");
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
@@ -244,12 +288,15 @@ fn start_api_server(folder: &Path, ports: Ports) -> Result<Process> {
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         // There is no controller manager that would make the default service accounts.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
+        // Else it would wait for a minute for clients to end their watches before it stops.
+        "--shutdown-watch-termination-grace-period=1s".to_owned(),
     ];
     // A test that wants users with certificates puts this file there before the server starts again.
     let client_authority = folder.join(CLIENT_AUTHORITY);
     if client_authority.exists() {
         args.push(format!("--client-ca-file={}", client_authority.display()));
     }
+    args.extend(flags.iter().copied().map(str::to_owned));
     let log = log_file(folder, "kube-apiserver.log")?;
     Process::spawn(&paths::cluster_tool("kube-apiserver")?, args, log.try_clone()?.into(), log.into())
 }

@@ -56,6 +56,14 @@ pub fn guest(name: &str) -> Result<PathBuf> {
     present(target().join("guests").join(format!("{name}.wasm")), "cargo xtask guests")
 }
 
+/// A program beside which wharf is tested or measured, from `tests/bench/peers`.
+///
+/// # Errors
+/// If it was not built yet.
+pub fn peer(name: &str) -> Result<PathBuf> {
+    present(target().join("peers").join(name), "cargo xtask setup")
+}
+
 fn present(path: PathBuf, command: &str) -> Result<PathBuf> {
     ensure!(path.is_file(), "{} is not there; make it with: {command}", path.display());
     Ok(path)

@@ -42,9 +42,23 @@ impl Process {
     /// # Errors
     /// If the program cannot be started.
     pub fn spawn<A: AsRef<OsStr>>(program: &Path, args: impl IntoIterator<Item = A>, stdout: Stdio, stderr: Stdio) -> Result<Self> {
+        Self::spawn_with_input(program, args, Stdio::null(), stdout, stderr)
+    }
+
+    /// The same with an input.
+    ///
+    /// # Errors
+    /// As [`Self::spawn`].
+    pub fn spawn_with_input<A: AsRef<OsStr>>(
+        program: &Path,
+        args: impl IntoIterator<Item = A>,
+        stdin: Stdio,
+        stdout: Stdio,
+        stderr: Stdio,
+    ) -> Result<Self> {
         let name = program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let mut command = tied_to_parent(program);
-        command.args(args).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        command.args(args).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
         let child = command.spawn().with_context(|| format!("start {}", program.display()))?;
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw).context("the child has no process id")?;
         Ok(Self { name, pid, child, ended: false })

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use wharf_testkit::{Api, Cluster, Process, Proxy, Target, paths, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,6 +38,28 @@ async fn starts_stops_and_keeps_its_data() -> Result<()> {
     assert!(api.delete(&target).await?);
     assert!(!api.delete(&target).await?);
     assert_eq!(api.get(&target).await?, None);
+    cluster.stop().await
+}
+
+/// Without a watch cache a watch ends with etcd's history; a killed server comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgets_what_is_compacted() -> Result<()> {
+    let cluster = Cluster::start().await?;
+    cluster.kill_api_server().await?;
+    cluster.start_api_server_with(&["--watch-cache-sizes=configmaps#0"]).await?;
+    let api = cluster.api();
+    let manifest = |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "a"}, "data": {"a": value}});
+    let first = api.apply(&manifest("1")).await?;
+    let version = first.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    for value in ["2", "3"] {
+        api.apply(&manifest(value)).await?;
+    }
+    let path = format!("/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&resourceVersion={version}");
+    let events = api.raw(&path).await?;
+    assert_eq!(events.matches("MODIFIED").count(), 2, "{events}");
+    assert!(cluster.compact().await? > version.parse()?);
+    let events = api.raw(&path).await?;
+    assert!(events.contains("\"code\":410") && !events.contains("MODIFIED"), "{events}");
     cluster.stop().await
 }
 
