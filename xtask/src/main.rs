@@ -5,6 +5,7 @@ mod bindings;
 mod cluster;
 mod demo;
 mod guests;
+mod peers;
 mod proof;
 mod setup;
 mod step;
@@ -49,7 +50,7 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
-    /// Run a long proof or measurement: figures, informers, languages
+    /// Run a long proof or measurement: figures, informers, languages, watch-faults
     Proof {
         /// Which
         name: String,
