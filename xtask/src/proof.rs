@@ -5,6 +5,7 @@ mod figures;
 mod informers;
 mod languages;
 mod peers;
+mod watch_faults;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "figures" => figures::run(root),
         "informers" => informers::run(root),
         "languages" => languages::run(root),
-        _ => bail!("there is no proof {name:?}; there are: figures, informers, languages"),
+        "watch-faults" => watch_faults::run(root),
+        _ => bail!("there is no proof {name:?}; there are: figures, informers, languages, watch-faults"),
     }
 }

@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("wharf-bench-record", &[]),
     ("wharf-bench-informer", &["wharf-core", "wharf-cache", "wharf-bench-record"]),
     ("wharf-testkit", &[]),
-    ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-engine"]),
+    ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-cache", "wharf-engine"]),
     ("xtask", &["wharf-sdk", "wharf-testkit"]),
 ];
 
