@@ -42,7 +42,11 @@ impl Source {
         query.add("limit", list.limit.map(|limit| limit.to_string()).as_deref());
         query.add("continue", list.token.as_deref());
         query.add("resourceVersion", list.resource_version.as_deref());
-        query.add("resourceVersionMatch", list.exact.then_some("Exact"));
+        // By itself a version with a limit asks for the state at just that version. A watch that is
+        // too old from there would be too old again after each such list.
+        let from = list.limit.is_some() && list.resource_version.as_deref().is_some_and(|version| version != "0");
+        let matching = if list.exact { Some("Exact") } else { from.then_some("NotOlderThan") };
+        query.add("resourceVersionMatch", matching);
         let body = self.open(what, &uri(kind, spec, &query)?, JSON).await?;
         Ok(ListBody { chunks: Chunks::read(body), timeout: self.response_timeout })
     }

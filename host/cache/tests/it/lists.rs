@@ -33,6 +33,21 @@ async fn cr1_versions_are_carried_on() {
     assert_eq!(&*registration.view().resource_version(), "40");
 }
 
+/// A version with a limit means just that version, unless it is said otherwise: after a watch that
+/// was too old, the relist would show the old state, and the next watch be too old as well.
+#[tokio::test(start_paused = true)]
+async fn r3_a_paged_relist_asks_for_a_state_not_older() {
+    let fake = Fake::new();
+    fake.lists([list("10", &[]), list("40", &[])]);
+    let feed = fake.open_watch();
+    let informers = fake.informers_with(Options { always_paginate: true, ..by_lists() });
+    let _registration = informers.attach(config_maps(), Recorder::new());
+    feed.event("BOOKMARK", r#"{"metadata":{"resourceVersion":"30"}}"#).await;
+    feed.event("ERROR", &status_object(410, "Expired")).await;
+    fake.wait("watch=1", 2).await;
+    assert_eq!(fake.list_queries(), ["limit=500&resourceVersion=0", "limit=500&resourceVersion=30&resourceVersionMatch=NotOlderThan"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn selectors_and_namespaces_are_asked_for() {
     let fake = Fake::new();
