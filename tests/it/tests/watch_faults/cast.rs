@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use wharf_cache::{InformerSpec, Informers, Registration, Scope, Store};
+use wharf_cache::{Change, ChangeHandler, InformerSpec, Informers, Registration, Scope, View};
 use wharf_core::Gvk;
 
 use crate::history::Recorder;
@@ -19,16 +19,35 @@ pub(crate) struct Listener {
     pub(crate) registration: Option<Registration>,
 }
 
+impl Listener {
+    fn attach(name: &str, informers: &Informers, spec: &InformerSpec, selector: bool, slowness: Duration) -> Result<(Self, View)> {
+        let recorder = Arc::new(Recorder::new(slowness)?);
+        let registration = informers.attach(spec.clone(), Arc::<Recorder>::clone(&recorder));
+        let view = registration.view();
+        Ok((Self { name: name.to_owned(), selector, recorder, registration: Some(registration) }, view))
+    }
+}
+
 /// All of them.
 pub(crate) struct Cast {
     informers: Informers,
     all: InformerSpec,
     side: InformerSpec,
     listeners: Vec<Listener>,
-    /// The stores of the first registration and of the newest one with a selector.
-    store: Arc<Store>,
-    side_store: Arc<Store>,
+    /// What the first registration sees, and the newest one with a selector.
+    view: View,
+    side_view: View,
     side_lives: u64,
+    /// Asks for all namespaces: while it is there, the others are served by its informer.
+    wide: Option<Registration>,
+    wide_lives: u64,
+}
+
+/// Is told of other namespaces too, which nobody judges.
+struct Unheard;
+
+impl ChangeHandler for Unheard {
+    fn on_change(&self, _: &Change<'_>) {}
 }
 
 /// How long the slow handler takes for each change.
@@ -42,11 +61,11 @@ impl Cast {
     pub(crate) fn new(informers: Informers, namespace: &str) -> Result<Self> {
         let all = InformerSpec::new(Gvk::new("", "v1", "ConfigMap"), Scope::Namespace(namespace.into()));
         let side = InformerSpec { label_selector: format!("{}={}", SIDE.0, SIDE.1), ..all.clone() };
-        let nothing = Arc::<Store>::default();
-        let mut cast =
-            Self { informers, all, side, listeners: Vec::new(), store: Arc::clone(&nothing), side_store: nothing, side_lives: 1 };
-        cast.store = cast.attach("first", false, Duration::ZERO)?;
-        cast.side_store = cast.attach("side", true, Duration::ZERO)?;
+        let (first, side_one) = (Listener::attach("first-0", &informers, &all, false, Duration::ZERO)?, "side-1");
+        let second = Listener::attach(side_one, &informers, &side, true, Duration::ZERO)?;
+        let (view, side_view) = (first.1, second.1);
+        let listeners = vec![first.0, second.0];
+        let mut cast = Self { informers, all, side, listeners, view, side_view, side_lives: 1, wide: None, wide_lives: 0 };
         cast.attach("slow", false, SLOW)?;
         cast.attach("again", false, Duration::ZERO)?;
         Ok(cast)
@@ -83,8 +102,20 @@ impl Cast {
     pub(crate) fn renew_side(&mut self) -> Result<()> {
         self.remove("side");
         self.side_lives += 1;
-        self.side_store = self.attach("side", true, Duration::ZERO)?;
+        self.side_view = self.attach("side", true, Duration::ZERO)?;
         Ok(())
+    }
+
+    /// Somebody asks for all namespaces, or leaves again: the others move, under whatever happens.
+    pub(crate) fn toggle_wide(&mut self) {
+        self.wide_lives += 1;
+        self.wide = match self.wide.take() {
+            Some(_) => None,
+            None => {
+                let spec = InformerSpec { scope: Scope::All, ..self.all.clone() };
+                Some(self.informers.attach(spec, Arc::new(Unheard)))
+            }
+        };
     }
 
     /// Two that come when all is over, and are told the final state. When this returns, every
@@ -106,34 +137,32 @@ impl Cast {
         self.informers.snapshot().iter().map(|status| format!("{status:?}\n")).collect()
     }
 
-    pub(crate) fn store(&self) -> Arc<Store> {
-        Arc::clone(&self.store)
+    pub(crate) fn view(&self) -> View {
+        self.view.clone()
     }
 
-    pub(crate) fn side_store(&self) -> Arc<Store> {
-        Arc::clone(&self.side_store)
+    pub(crate) fn side_view(&self) -> View {
+        self.side_view.clone()
     }
 
-    /// How often the informer was started: the one of all objects, or that of the selector.
+    /// How often an informer may have been started: one of all objects, or one of the selector.
     pub(crate) fn lives(&self, selector: bool) -> u64 {
-        if selector { self.side_lives } else { 1 }
+        1 + self.wide_lives + if selector { self.side_lives } else { 0 }
     }
 
     /// Removes everybody and stops the informers.
     pub(crate) async fn leave(self) {
-        let Self { informers, listeners, .. } = self;
-        drop(listeners);
+        let Self { informers, listeners, view, side_view, wide, .. } = self;
+        drop((listeners, view, side_view, wide));
         informers.shutdown().await;
     }
 
-    fn attach(&mut self, name: &str, selector: bool, slowness: Duration) -> Result<Arc<Store>> {
+    fn attach(&mut self, name: &str, selector: bool, slowness: Duration) -> Result<View> {
         let spec = if selector { &self.side } else { &self.all };
-        let recorder = Arc::new(Recorder::new(slowness)?);
-        let registration = self.informers.attach(spec.clone(), Arc::<Recorder>::clone(&recorder));
-        let store = registration.store();
         let name = format!("{name}-{}", self.listeners.len());
-        self.listeners.push(Listener { name, selector, recorder, registration: Some(registration) });
-        Ok(store)
+        let (listener, view) = Listener::attach(&name, &self.informers, spec, selector, slowness)?;
+        self.listeners.push(listener);
+        Ok(view)
     }
 
     /// False if there is none of that name.

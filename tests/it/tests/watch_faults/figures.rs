@@ -51,6 +51,8 @@ pub(crate) struct Figures {
     pub(crate) unsure_writes: u64,
     pub(crate) changes: u64,
     pub(crate) registrations: u64,
+    /// Registrations that went on at another informer.
+    pub(crate) moves: u64,
     pub(crate) side_by_side: u64,
     pub(crate) longest: Duration,
     pub(crate) time: Duration,
@@ -75,6 +77,7 @@ impl Figures {
         self.unsure_writes += other.unsure_writes;
         self.changes += other.changes;
         self.registrations += other.registrations;
+        self.moves += other.moves;
         self.side_by_side += other.side_by_side;
         self.longest = self.longest.max(other.longest);
         self.time += other.time;
@@ -113,7 +116,8 @@ impl Figures {
                 missing.push(format!("an event {}", event.as_str()));
             }
         }
-        for (what, count) in [("a plain list", self.asks.lists), ("a comparison with client-go", self.side_by_side)] {
+        for (what, count) in [("a plain list", self.asks.lists), ("a comparison with client-go", self.side_by_side), ("a move", self.moves)]
+        {
             if count == 0 {
                 missing.push(what.to_owned());
             }
@@ -125,14 +129,17 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { runs, writes, unsure_writes, changes, registrations, side_by_side, asks, counts, .. } = self;
+        let Self { runs, writes, unsure_writes, changes, registrations, moves, side_by_side, asks, counts, .. } = self;
         let mean = self.time.as_secs_f64() / (*runs).max(1) as f64;
         writeln!(
             f,
             "{runs} runs of {mean:.1} s on average, the longest {:.1} s; {side_by_side} beside client-go",
             self.longest.as_secs_f64()
         )?;
-        writeln!(f, "{writes} writes ({unsure_writes} without an answer), {changes} changes told to {registrations} registrations")?;
+        writeln!(
+            f,
+            "{writes} writes ({unsure_writes} without an answer), {changes} changes told to {registrations} registrations, which moved {moves} times"
+        )?;
         writeln!(f, "faults that took effect, of those tried:")?;
         for (fault, (tried, effective)) in &self.faults {
             writeln!(f, "  {:<34} {effective} of {tried}", fault.to_string())?;

@@ -36,6 +36,7 @@ impl fmt::Debug for Ident {
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
     Attached { sequence: u64 },
+    Moving,
     Change(Fact),
     Recovered,
     Synced,
@@ -100,6 +101,10 @@ impl ChangeHandler for Recorder {
 
     fn on_attached(&self, sequence: u64) {
         self.note(Told::Attached { sequence });
+    }
+
+    fn on_moving(&self) {
+        self.note(Told::Moving);
     }
 
     fn on_recovered(&self) {

@@ -51,12 +51,13 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Attached first and once; synced at most once.
+    /// Attached first and once, and again at each move; synced at most once.
     fn calls(&mut self) {
         let count = |wanted: fn(&Told) -> bool| self.case.history.iter().filter(|told| wanted(told)).count();
         let attached = count(|told| matches!(told, Told::Attached { .. }));
         let synced = count(|told| matches!(told, Told::Synced));
-        if attached != 1 || !matches!(self.case.history.first(), Some(Told::Attached { .. })) {
+        let moves = count(|told| matches!(told, Told::Moving));
+        if attached != 1 + moves || !matches!(self.case.history.first(), Some(Told::Attached { .. })) {
             self.problems.push(format!("calls: on_attached was called {attached} times, or not first"));
         }
         if synced > 1 || (synced == 0 && self.case.truth.is_some()) {
@@ -120,20 +121,22 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Numbers of changes grow; only what a late handler is told of the store's contents has
-    /// one number, that of the last change before.
+    /// Numbers of changes grow, but for a move to another store; only what a handler is told of a
+    /// store's contents when it comes or moves has one number, that of the last change before.
     fn sequences(&mut self) {
-        let (mut at_start, mut last) = (0, 0);
+        let (mut at_start, mut last, mut moved) = (0, 0, false);
         for told in self.case.history {
             match told {
                 Told::Attached { sequence } => (at_start, last) = (*sequence, *sequence),
                 Told::Change(fact) => {
-                    let replay = fact.sequence == at_start && last == at_start && fact.cause == ChangeCause::InitialList;
+                    let told = fact.cause == ChangeCause::InitialList || (moved && fact.cause == ChangeCause::Relist);
+                    let replay = fact.sequence == at_start && last == at_start && told;
                     if fact.sequence <= last && !replay {
                         self.say(fact, format_args!("sequence: {} comes after {last}", fact.sequence));
                     }
                     last = fact.sequence;
                 }
+                Told::Moving => moved = true,
                 Told::Recovered | Told::Synced => {}
             }
         }

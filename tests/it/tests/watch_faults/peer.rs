@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
-use wharf_cache::Store;
+use wharf_cache::View;
 use wharf_testkit::{Process, paths, until};
 
 /// Its waits grow to half a minute as well.
@@ -48,8 +48,8 @@ impl Peer {
     ///
     /// # Errors
     /// If that does not come to pass.
-    pub(crate) async fn agrees(&mut self, store: &Store) -> Result<()> {
-        let ours = content(store)?;
+    pub(crate) async fn agrees(&mut self, view: &View) -> Result<()> {
+        let ours = content(view)?;
         until("the same content in client-go's store", DEADLINE, async || {
             let theirs = self.dump().await?;
             ensure!(theirs == ours, "ours:\n{}\ntheirs:\n{}", ours.join("\n"), theirs.join("\n"));
@@ -76,9 +76,9 @@ impl Peer {
 }
 
 /// What the peer prints, of our store.
-fn content(store: &Store) -> Result<Vec<String>> {
+fn content(view: &View) -> Result<Vec<String>> {
     let mut lines = Vec::new();
-    for object in store.list(None) {
+    for object in view.list(None) {
         let value: Value = serde_json::from_str(object.json())?;
         let data: BTreeMap<String, String> = value.get("data").cloned().map(serde_json::from_value).transpose()?.unwrap_or_default();
         let sum = Sha256::digest(serde_json::to_vec(&data)?);

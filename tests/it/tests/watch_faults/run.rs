@@ -14,11 +14,12 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
-use wharf_cache::{Informers, Options, Store};
+use wharf_cache::{Informers, Options, View};
 use wharf_testkit::{Cluster, Proxy, scratch, until};
 
 use crate::cast::{Cast, Listener};
 use crate::figures::{Figures, Metrics};
+use crate::history::Told;
 use crate::model::{Books, Case, Truth, problems};
 use crate::peer::Peer;
 use crate::plan::{Churn, Phase, Plan};
@@ -138,7 +139,7 @@ impl Run {
         self.figures.unsure_writes = written.unsure;
         let truths = self.converge(scene, &plan.namespace).await?;
         if let Some(peer) = &mut peer {
-            peer.agrees(&self.cast.store()).await?;
+            peer.agrees(&self.cast.view()).await?;
             self.figures.side_by_side += 1;
         }
         self.cast.attach_last()?;
@@ -157,6 +158,7 @@ impl Run {
                         Churn::Late => cast.attach_late()?,
                         Churn::Again => cast.toggle_again()?,
                         Churn::Side => cast.renew_side()?,
+                        Churn::Wide => cast.toggle_wide(),
                     }
                 }
                 Ok(())
@@ -169,7 +171,7 @@ impl Run {
 
     /// Waits until both stores have what the server has.
     async fn converge(&self, scene: &Scene, namespace: &str) -> Result<Truths> {
-        let (all, side) = (self.cast.store(), self.cast.side_store());
+        let (all, side) = (self.cast.view(), self.cast.side_view());
         until("the server's content in the store", DEADLINE, async || {
             let objects = scene.cluster.api().list("v1", "ConfigMap", namespace).await?;
             let (mut truths, mut on_side) = (Truths::default(), Vec::new());
@@ -193,7 +195,7 @@ impl Run {
         self.figures.asks = scene.trouble.asks().borrow().clone();
         self.figures.counts = scene.metrics.counts().borrow().clone();
         let (mut found, mut history) = (Vec::new(), self.cast.state());
-        let stores = [Arc::downgrade(&self.cast.store()), Arc::downgrade(&self.cast.side_store())];
+        let recorders: Vec<_> = self.cast.listeners().iter().map(|listener| Arc::downgrade(&listener.recorder)).collect();
         for Listener { name, selector, recorder, registration } in self.cast.listeners() {
             let told = recorder.told();
             let truth = registration.as_ref().and(truths).map(|truths| if *selector { &truths.side } else { &truths.all });
@@ -201,6 +203,7 @@ impl Run {
             found.extend(problems(&case).into_iter().map(|problem| format!("{name}: {problem}")));
             self.figures.registrations += 1;
             self.figures.changes += told.len() as u64;
+            self.figures.moves += told.iter().filter(|told| matches!(told, Told::Moving)).count() as u64;
             history.push_str(&told.iter().map(|told| format!("{name}: {told:?}\n")).collect::<String>());
         }
         for (group, failures) in &self.figures.asks.failures {
@@ -213,8 +216,8 @@ impl Run {
         if timeout(DEADLINE, self.cast.leave()).await.is_err() {
             found.push("the informers do not stop".to_owned());
         }
-        if stores.iter().any(|store| store.strong_count() > 0) {
-            found.push("memory: a store is still there though nobody can use it".to_owned());
+        if recorders.iter().any(|recorder| recorder.strong_count() > 0) {
+            found.push("memory: a handler is still there though it has left".to_owned());
         }
         Outcome { figures: self.figures, problems: found, history }
     }
@@ -229,9 +232,9 @@ struct Truths {
 }
 
 /// Does the store hold just these objects?
-fn same(store: &Store, objects: &[Value]) -> Result<()> {
+fn same(view: &View, objects: &[Value]) -> Result<()> {
     let mut ours = Vec::new();
-    for object in store.list(None) {
+    for object in view.list(None) {
         ours.push(serde_json::from_str::<Value>(object.json())?);
     }
     let mut theirs = objects.to_vec();
