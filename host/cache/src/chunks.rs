@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::coop::unconstrained;
 use tokio_util::task::AbortOnDropHandle;
 
 /// A body that is being read. Dropping it ends the reading and closes the connection.
@@ -47,7 +48,10 @@ impl Chunks {
     fn read_ahead(body: Body, ahead: u32) -> Self {
         let (sender, receiver) = mpsc::channel((ahead / Self::COST).max(1) as usize);
         let full = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(pump(body, sender, ahead, full.clone()));
+        // A task that has used up its turn is put off until its thread is at rest, however long
+        // another task keeps that thread. This one does next to nothing per frame, and waits for
+        // room or for the socket soon enough.
+        let task = tokio::spawn(unconstrained(pump(body, sender, ahead, full.clone())));
         Self { receiver, held: None, full, _reader: AbortOnDropHandle::new(task) }
     }
 

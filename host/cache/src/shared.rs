@@ -48,6 +48,8 @@ pub(crate) struct Apply {
     pub(crate) audience: Audience,
     /// The running or last full list; objects of the time after it carry its number too.
     generation: u64,
+    /// A full list runs: until its end the store follows no version.
+    listing: bool,
     pub(crate) synced_once: bool,
     pub(crate) stopped: bool,
     /// Version of the last list or event, where versions are numbers; bookmarks do not count.
@@ -130,6 +132,7 @@ impl Shared {
     pub(crate) fn begin_list(&self, reason: Reason) {
         let mut apply = self.apply.lock();
         apply.generation += 1;
+        apply.listing = true;
         if apply.synced_once && !apply.stopped {
             apply.relists += 1;
             self.metrics.relist(&self.spec, reason);
@@ -156,6 +159,7 @@ impl Shared {
             return;
         }
         self.sweep(&apply);
+        apply.listing = false;
         self.advance(&mut apply, resource_version, true);
         if !std::mem::replace(&mut apply.synced_once, true) {
             apply.audience.each(Seat::tell_synced);
@@ -285,7 +289,9 @@ impl Shared {
     /// The store follows the server up to this version. What follows from it comes at once, under
     /// the same lock.
     fn advance(&self, apply: &mut Apply, resource_version: &str, seen: bool) {
-        self.store.set_resource_version(resource_version);
+        if !apply.listing {
+            self.store.set_resource_version(resource_version);
+        }
         if seen {
             apply.version = apply.version.max(number(resource_version));
         }

@@ -18,7 +18,7 @@ use wharf_engine::{Engine, EngineConfig};
 
 use crate::admin::{ControlEndpoint, ControlServer, Health, LogControl, Probe, Server, StatusSource, serve_health, serve_metrics};
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::config::{InformerSettings, Settings};
 use crate::connect;
 use crate::dispatch::Shared;
 use crate::plugins::Registry;
@@ -83,7 +83,7 @@ impl Host {
         let max_component_bytes = engine_config.max_component_bytes;
         let engine = Engine::new(engine_config).context("start the engine").map_err(StartError::Config)?;
         let cache_metrics: Arc<dyn CacheMetrics> = Arc::<Metrics>::clone(&metrics);
-        let informers = Informers::new(connection.client.clone(), wharf_cache::Options::default(), cache_metrics);
+        let informers = Informers::new(connection.client.clone(), informer_options(settings), cache_metrics);
         let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());
         let api = Api::new(connection.client, informers.clone(), Identity::Host);
         let ports = Arc::new(PortsFactory { api, recorder, metrics: Arc::clone(&metrics) });
@@ -140,6 +140,11 @@ impl Host {
         HostStopped { cancelled, duration: started.elapsed() }.emit();
         cancelled
     }
+}
+
+fn informer_options(settings: &Settings) -> wharf_cache::Options {
+    let InformerSettings { watch_timeout, widen_after, linger } = settings.informers;
+    wharf_cache::Options { watch_timeout, widen_after, linger, ..wharf_cache::Options::default() }
 }
 
 /// The host's own servers.

@@ -158,3 +158,19 @@ async fn ci13_removal_waits() {
     assert_eq!(registration.remove_and_wait(), Ok(()));
     assert!(informers.snapshot().is_empty());
 }
+
+/// CR14: without a period, or with one of zero, no resync ever comes.
+#[tokio::test(start_paused = true)]
+async fn cr14_without_a_period_there_is_no_resync() {
+    let fake = Fake::new();
+    fake.lists([list("10", &[object("x", "1")])]);
+    let _feed = fake.open_watch();
+    let informers = fake.informers();
+    let (none, zero) = (Recorder::new(), Recorder::new());
+    let _none = informers.attach(config_maps(), none.clone());
+    let _zero = informers.attach_with(config_maps(), zero.clone(), every(0.0));
+    none.take(2).await;
+    zero.take(2).await;
+    sleep(Duration::from_secs(200)).await;
+    assert!(none.lines().is_empty() && zero.lines().is_empty());
+}

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::timeout;
-use wharf_cache::{Change, ChangeHandler, InformerSpec, InformerState, Registration, Scope};
+use wharf_cache::{Change, ChangeHandler, Content, InformerSpec, InformerState, Informers, Registration, Scope};
 use wharf_core::Gvk;
 
-use crate::fake::{Fake, config_maps, list, object, object_in, object_uid, status};
-use crate::recorder::Recorder;
+use crate::fake::{Fake, by_lists, config_maps, kinds, list, object, object_in, object_uid, status};
+use crate::recorder::{Failures, Recorder};
 
 /// CI4: who asks before there is anything is told the truth, and loses nothing.
 #[tokio::test(start_paused = true)]
@@ -25,6 +25,42 @@ async fn ci4_has_synced_before_the_first_list() {
     assert!(!registration.has_synced() && !registration.settled());
     assert_eq!(recorder.take(2).await, ["InitialList add a/x 1", "synced"]);
     assert!(registration.has_synced());
+}
+
+/// CI6: each error is said once, to the metrics that the hub was made with; there is no way to
+/// exchange them later.
+#[tokio::test(start_paused = true)]
+async fn ci6_each_error_is_said_once() {
+    let fake = Fake::new();
+    fake.lists([status(500, "InternalError"), status(403, "Forbidden"), list("10", &[])]);
+    fake.watches([status(410, "Expired")]);
+    fake.lists_then(|| list("20", &[]));
+    let failures = Arc::new(Failures::default());
+    let informers = Informers::new(fake.client(), by_lists(), failures.clone());
+    let _registration = informers.attach(config_maps(), Recorder::new());
+    fake.wait("watch=1", 2).await;
+    assert_eq!(failures.lines(), ["ServerUnavailable", "Forbidden", "WatchExpired"]);
+}
+
+/// CI7: what is cut from objects is decided when one asks for them. Who asks for Secrets without
+/// their data never shares a store with who asks for all of it.
+#[tokio::test(start_paused = true)]
+async fn ci7_redacted_and_full_secrets_are_two_informers() {
+    let fake = Fake::new();
+    fake.discovery_then(|| kinds(&["secrets/Secret"]));
+    let secret = object("s", "5").replace("ConfigMap", "Secret").replace(r#""metadata""#, r#""data":{"key":"c2VjcmV0"},"metadata""#);
+    let listed = secret.clone();
+    fake.lists_then(move || list("10", std::slice::from_ref(&listed)));
+    let informers = fake.informers();
+    let full = InformerSpec::new(Gvk::new("", "v1", "Secret"), Scope::All);
+    let redacted = InformerSpec { content: Content::Redacted, ..full.clone() };
+    let (full, redacted) = (informers.attach(full, Recorder::new()), informers.attach(redacted, Recorder::new()));
+    full.settle().await;
+    redacted.settle().await;
+    let json = |registration: &Registration| registration.view().list(None)[0].json().to_owned();
+    assert_eq!(json(&full), secret);
+    assert_eq!(json(&redacted), secret.replace("c2VjcmV0", ""));
+    assert_eq!(informers.snapshot().len(), 2);
 }
 
 /// CI8: the same handler twice is two registrations, of which one may leave.

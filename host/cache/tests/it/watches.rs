@@ -278,3 +278,20 @@ async fn cf19_the_version_of_the_store() {
     w.fake.wait("watch=1", 3).await;
     assert_eq!(&*version(), "20");
 }
+
+/// CR10: a watch that is over before it began is an error: it is said, and followed by a list
+/// after a wait.
+#[tokio::test(start_paused = true)]
+async fn cr10_a_watch_that_is_closed_at_once_is_an_error() {
+    let fake = Fake::new();
+    fake.lists([list("10", &[]), list("20", &[])]).watches([Reply::Json(200, String::new())]);
+    let informers = fake.informers();
+    let registration = informers.attach(config_maps(), Recorder::new());
+    let first = fake.wait("watch=1", 1).await[0].at;
+    let second = fake.wait("watch=1", 2).await[1].at;
+    assert!(second - first >= Duration::from_millis(800), "{:?}", second - first);
+    assert_eq!(fake.list_queries().len(), 2);
+    let error = informers.snapshot()[0].last_error.clone().unwrap();
+    assert!(error.contains("ended the watch at once"), "{error}");
+    assert!(registration.has_synced());
+}

@@ -34,6 +34,8 @@ pub struct Settings {
     pub engine_instances: u32,
     /// Threads that run guests, at least 1.
     pub engine_threads: usize,
+    /// How the informers work.
+    pub informers: InformerSettings,
     /// Folder that the host writes to.
     pub data_directory: PathBuf,
     /// The control socket.
@@ -50,6 +52,17 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Time for calls in flight when the host stops.
     pub drain_deadline: Duration,
+}
+
+/// The settings of informers; what is not here has no knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InformerSettings {
+    /// The least length of a watch, 10 s to an hour.
+    pub watch_timeout: Duration,
+    /// More namespaces of a kind are one watch.
+    pub widen_after: usize,
+    /// How long an informer outlives its last user, up to an hour.
+    pub linger: Duration,
 }
 
 impl Settings {
@@ -100,6 +113,9 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let concurrency = layers.pick("defaults.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
     let instances = layers.pick("engine.instances", |n, p| n.integer(&(1..=4096), p));
     let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
+    let watch_timeout = layers.pick("informers.watchTimeout", |n, p| n.duration(&seconds(10, 3600), p));
+    let widen_after = layers.pick("informers.widenAfter", |n, p| n.integer(&(0..=10_000), p));
+    let linger = layers.pick("informers.linger", |n, p| n.duration(&seconds(0, 3600), p));
     let data_dir = layers.pick("dataDirectory", path);
     let socket = layers.pick("controlSocket", socket_path);
     let way = way::pick(layers);
@@ -120,6 +136,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         limits: Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? },
         engine_instances: u32::try_from(instances?).ok()?,
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
+        informers: InformerSettings { watch_timeout: watch_timeout?, widen_after: usize::try_from(widen_after?).ok()?, linger: linger? },
         data_directory: data_dir,
         control_socket,
         way: way?,

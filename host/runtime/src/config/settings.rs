@@ -142,6 +142,12 @@ settings! {
         "Guest instances that may be alive at once, over all plugins; 1 to 4096. Each reserves 8 GiB of address space, not memory. Further calls wait.";
     engine_threads: usize = "engine.threads", Some("--engine-threads"), "WHARF_ENGINE_THREADS", Integer, Some("0"), "2",
         "Threads that run guests; 0 to 256. 0 is one less than the machine has processors, and at least one, so that watches and probes are never starved.";
+    informers_watch_timeout: String = "informers.watchTimeout", None, "WHARF_INFORMERS_WATCH_TIMEOUT", Text, Some("5m"), "100s",
+        "Watches ask for this length up to twice as much; 10s to 1h. Set it below half of the idle limit of a load balancer in between, which would cut watches without a word.";
+    informers_widen_after: u32 = "informers.widenAfter", None, "WHARF_INFORMERS_WIDEN_AFTER", Integer, Some("4"), "16",
+        "If more namespaces than this of one kind are asked for, one watch of the whole cluster serves them all, if the host may list it; 0 to 10000. It holds the objects of all namespaces.";
+    informers_linger: String = "informers.linger", None, "WHARF_INFORMERS_LINGER", Text, Some("0s"), "1m",
+        "How long a watch is kept that no plugin needs any more; 0s to 1h.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
         "Folder that the host writes to: compiled components, and the control socket. If it is lost, components are compiled again.";
     control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",

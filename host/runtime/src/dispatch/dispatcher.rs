@@ -4,7 +4,7 @@
 //! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
 //! (see `worker`) and never waits for one while it holds the lock.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use wharf_core::{Cause, Gvk, Object, TargetKey};
 use wharf_engine::Revision;
 use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
 
+use super::initial::Initial;
 use super::subscribed::{Announcer, Subscribed};
 use super::worker;
 use crate::clock::Clock;
@@ -76,9 +77,7 @@ pub(super) struct State {
     pub(super) subscribed: Arc<Subscribed>,
     /// Why a waiting key was enqueued last; at most one entry per waiting key.
     pub(super) causes: HashMap<TargetKey, Cause>,
-    /// Keys that were there at the start and that no worker has been through yet; `None` once
-    /// there was none left. At most the keys of the queue.
-    pub(super) initial: Option<HashSet<TargetKey>>,
+    pub(super) initial: Initial,
 }
 
 impl State {
@@ -123,12 +122,7 @@ impl Dispatcher {
             label,
             queue,
             serving: ArcSwapOption::empty(),
-            state: Mutex::new(State {
-                ledger: Ledger::new(),
-                subscribed: Arc::default(),
-                causes: HashMap::new(),
-                initial: Some(HashSet::new()),
-            }),
+            state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new(), initial: Initial::new() }),
             shared,
             workers: Mutex::new(Vec::new()),
             calls: AtomicU64::new(0),
@@ -293,21 +287,13 @@ impl Dispatcher {
     /// Stays true.
     pub fn has_synced(&self) -> bool {
         let mut state = self.state.lock();
-        let synced = match &state.initial {
-            Some(left) => left.is_empty() && self.serving.load().is_some() && state.subscribed.settled(),
-            None => true,
-        };
-        if synced {
-            state.initial = None;
-        }
-        synced
+        let subscribed = Arc::clone(&state.subscribed);
+        state.initial.is_over(|| self.serving.load().is_some() && subscribed.settled())
     }
 
     /// A worker is through with a key.
     pub(super) fn through(&self, key: &TargetKey) {
-        if let Some(left) = &mut self.state.lock().initial {
-            left.remove(key);
-        }
+        self.state.lock().initial.through(key);
     }
 
     /// Enqueues a key; of several causes the last one is told to the guest, but no cause is
@@ -319,10 +305,8 @@ impl Dispatcher {
             if !pass || !state.causes.contains_key(&key) {
                 state.causes.insert(key.clone(), cause);
             }
-            if cause == Cause::InitialList
-                && let Some(left) = &mut state.initial
-            {
-                left.insert(key.clone());
+            if cause == Cause::InitialList {
+                state.initial.expect(&key);
             }
         }
         self.queue.add(key);

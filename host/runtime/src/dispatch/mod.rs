@@ -7,6 +7,7 @@
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue.
 
 mod dispatcher;
+mod initial;
 mod subscribed;
 mod worker;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wharf_core::plugin::Limits;
 
-use crate::config::{Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml};
+use crate::config::{InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml};
 use crate::telemetry::LogFormat;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
@@ -30,6 +30,7 @@ fn defaults() {
         limits: Limits::default(),
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
+        informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO },
         data_directory: "/var/lib/wharf".into(),
         control_socket: "/var/lib/wharf/wharf.sock".into(),
         way: Way::default(),

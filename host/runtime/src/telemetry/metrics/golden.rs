@@ -65,6 +65,8 @@ fn host() -> Arc<Metrics> {
     metrics.started(&spec(&kind));
     metrics.watch_event(&spec(&kind), WatchEventType::Added);
     metrics.relist(&spec(&kind), Reason::WatchExpired);
+    metrics.failed(&spec(&kind), Reason::ServerUnavailable);
+    metrics.initial_events_late(&spec(&kind), Duration::from_secs(10));
     metrics.on_scrape(move |now| {
         let stats = wharf_queue::Stats { depth: 3, processing: 1, longest_running: Duration::from_millis(250), ..Default::default() };
         now.queues.push(QueueSample::new(PLUGIN.into(), &stats, 4));

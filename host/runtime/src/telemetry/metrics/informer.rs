@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::RwLock;
 use prometheus_client::metrics::counter::Counter;
@@ -11,13 +12,15 @@ use prometheus_client::registry::Registry;
 use wharf_cache::{CacheMetrics, InformerSpec, WatchEventType};
 use wharf_core::{Gvk, Reason};
 
-use super::labels::{OfRelist, OfWatchEvent};
+use super::labels::{OfKind, OfRelist, OfWatchEvent};
 use super::series::Series;
 use super::{Metrics, kind_label};
 
 #[derive(Debug)]
 pub(super) struct InformerMetrics {
     relists: Series<OfRelist, Counter>,
+    failures: Series<OfRelist, Counter>,
+    late: Series<OfKind, Counter>,
     watch_events: Series<OfWatchEvent, Counter>,
     /// How many informers each kind has. Bounded by the cache, which owns the informers.
     running: RwLock<HashMap<Gvk, usize>>,
@@ -28,6 +31,8 @@ impl InformerMetrics {
     pub(super) fn new(r: &mut Registry, x: &Counter) -> Self {
         Self {
             relists: Series::register(r, x, "wharf_informer_relists", "Full lists of a kind after the first one, by why", Counter::default),
+            failures: Series::register(r, x, "wharf_informer_failures", "Lists and watches of a kind that failed, by why", Counter::default),
+            late: Series::register(r, x, "wharf_informer_initial_events_late", "Times that a watch of a kind was ten seconds later than before with what exists", Counter::default),
             watch_events: Series::register(r, x, "wharf_informer_watch_events", "Events that the watches of a kind delivered", Counter::default),
             running: RwLock::default(),
         }
@@ -49,6 +54,14 @@ impl CacheMetrics for Metrics {
         self.informer.relists.get(&OfRelist { kind: kind_label(&spec.kind), reason: reason.as_str() }).inc();
     }
 
+    fn failed(&self, spec: &InformerSpec, reason: Reason) {
+        self.informer.failures.get(&OfRelist { kind: kind_label(&spec.kind), reason: reason.as_str() }).inc();
+    }
+
+    fn initial_events_late(&self, spec: &InformerSpec, _waited: Duration) {
+        self.informer.late.get(&OfKind { kind: kind_label(&spec.kind) }).inc();
+    }
+
     fn watch_event(&self, spec: &InformerSpec, event: WatchEventType) {
         self.informer.watch_events.get(&OfWatchEvent { kind: kind_label(&spec.kind), r#type: event.as_str() }).inc();
     }
@@ -61,6 +74,8 @@ impl CacheMetrics for Metrics {
             running.remove(&spec.kind);
             let kind = kind_label(&spec.kind);
             self.informer.relists.remove_where(|l| l.kind == kind);
+            self.informer.failures.remove_where(|l| l.kind == kind);
+            self.informer.late.remove_where(|l| l.kind == kind);
             self.informer.watch_events.remove_where(|l| l.kind == kind);
         }
     }
