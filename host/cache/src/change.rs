@@ -67,8 +67,9 @@ pub trait ChangeHandler: Send + Sync {
     /// The handler was attached, after so many changes of the store; before anything else.
     fn on_attached(&self, _sequence: u64) {}
 
-    /// A change of the store within the registration's namespace that its selectors hide.
-    fn on_passed(&self, _sequence: u64) {}
+    /// A change of the store within the registration's namespace that its selectors hide: neither
+    /// the old nor the new state matches.
+    fn on_passed(&self, _key: &ObjectKey, _sequence: u64) {}
 
     /// The registration is about to read from another informer's store: `on_attached` with that
     /// store's number follows, then the differences (mostly none), then `on_recovered`.

@@ -37,6 +37,8 @@ impl Chunks {
     /// Bytes that are read ahead, at most: a few thousand objects. The reader holds one
     /// frame more, and waits while the buffer is full.
     pub(crate) const AHEAD: u32 = 16 << 20;
+    /// Smaller chunks are copied.
+    const SMALL: usize = 4096;
     /// What a chunk costs beside its bytes. It also bounds the number of chunks.
     const COST: u32 = 128;
 
@@ -80,6 +82,8 @@ async fn pump(mut body: Body, sender: mpsc::Sender<Result<Chunk, kube::Error>>, 
     let space = Arc::new(Semaphore::new(ahead as usize));
     while let Some(frame) = body.frame().await {
         let bytes = match frame.map(|frame| frame.into_data()) {
+            // A small part would keep the whole buffer alive that the connection read into.
+            Ok(Ok(bytes)) if !bytes.is_empty() && bytes.len() < Chunks::SMALL => Bytes::copy_from_slice(&bytes),
             Ok(Ok(bytes)) if !bytes.is_empty() => bytes,
             Ok(_) => continue,
             Err(error) => {

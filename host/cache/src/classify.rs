@@ -30,6 +30,8 @@ pub(crate) enum Class {
     Undecodable,
     /// Any other answer.
     Other,
+    /// Our own fault.
+    Defect,
 }
 
 impl Class {
@@ -41,6 +43,7 @@ impl Class {
             Self::Forbidden => Reason::Forbidden,
             Self::Invalid => Reason::DocumentInvalid,
             Self::Undecodable => Reason::Undecodable,
+            Self::Defect => Reason::HostError,
             Self::TooManyRequests | Self::Internal | Self::Unreachable | Self::Other => Reason::ServerUnavailable,
         }
     }

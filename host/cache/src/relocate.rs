@@ -45,8 +45,9 @@ pub(crate) fn relocate(seat: &Arc<Seat>, from: &Arc<Shared>, to: &Arc<Shared>) -
         return Moved::Void;
     }
     let told = source.synced_once;
+    let behind = number(&to.store.resource_version()) < seat.told() || (source.vanished && !target.vanished);
     let shown = told || !view::page(&from.store, before.filter.as_ref(), None, None, 1).is_empty();
-    if shown && (!target.synced_once || number(&to.store.resource_version()) < source.version) {
+    if shown && !target.vanished && (!target.synced_once || behind) {
         target.awaited = true;
         return Moved::Behind;
     }
@@ -61,9 +62,7 @@ pub(crate) fn relocate(seat: &Arc<Seat>, from: &Arc<Shared>, to: &Arc<Shared>) -
     differ(seat, (from, before.filter.as_ref()), (to, place.filter.as_ref()), told);
     finish(seat, place.filter, &mut target);
     seat.drop_indexes(&from.store);
-    if told {
-        seat.call(|handler| handler.on_recovered());
-    }
+    seat.call(|handler| handler.on_recovered());
     Moved::Done
 }
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use wharf_core::Reason;
 
 use crate::change::{Change, ChangeHandler};
 use crate::filter::Filter;
-use crate::shared::Shared;
+use crate::shared::{Shared, number};
 use crate::spec::InformerSpec;
 use crate::store::{IndexConflict, Indexer, Store};
 
@@ -29,6 +29,9 @@ pub(crate) struct Seat {
     filter: Option<Filter>,
     place: RwLock<Place>,
     told_synced: AtomicBool,
+    /// The version up to which its handler was told, where versions are numbers. Bookmarks do not
+    /// count: they show nothing.
+    told: AtomicU64,
     moves: watch::Sender<u64>,
     /// Go with the seat from store to store. As many as its owner adds.
     indexers: Mutex<Vec<(Box<str>, Indexer)>>,
@@ -57,6 +60,7 @@ impl Seat {
             filter,
             place: RwLock::new(place),
             told_synced: AtomicBool::new(false),
+            told: AtomicU64::new(0),
             moves: watch::Sender::new(0),
             indexers: Mutex::default(),
         }
@@ -65,6 +69,10 @@ impl Seat {
     /// Indexes what it sees, here and wherever it moves.
     pub(crate) fn add_indexer(&self, name: &str, indexer: Indexer) -> Result<(), IndexConflict> {
         let mut indexers = self.indexers.lock();
+        if self.left.is_cancelled() {
+            // Nobody would take it away from the store again.
+            return Ok(());
+        }
         if indexers.iter().any(|(known, _)| **known == *name) {
             return Err(IndexConflict(name.into()));
         }
@@ -150,11 +158,25 @@ impl Seat {
         self.told_synced.load(Ordering::SeqCst)
     }
 
+    /// The version up to which its handler was told.
+    pub(crate) fn told(&self) -> u64 {
+        self.told.load(Ordering::SeqCst)
+    }
+
+    /// A full list is told completely: this is the state now, also if there was a newer one that
+    /// the server has forgotten.
+    pub(crate) fn told_all_up_to(&self, version: u64) {
+        self.told.store(version, Ordering::SeqCst);
+    }
+
     /// Tells the handler of a change within its namespace.
     pub(crate) fn tell(&self, filter: Option<&Filter>, change: &Change<'_>) {
+        if let Some(object) = change.new.or(change.final_state) {
+            self.told.fetch_max(number(object.resource_version()), Ordering::SeqCst);
+        }
         match filter.map_or(Some(*change), |filter| filter.apply(change)) {
             Some(change) => self.call(|handler| handler.on_change(&change)),
-            None => self.call(|handler| handler.on_passed(change.sequence)),
+            None => self.call(|handler| handler.on_passed(change.key, change.sequence)),
         }
     }
 }

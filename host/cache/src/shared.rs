@@ -52,8 +52,10 @@ pub(crate) struct Apply {
     listing: bool,
     pub(crate) synced_once: bool,
     pub(crate) stopped: bool,
-    /// Version of the last list or event, where versions are numbers; bookmarks do not count.
-    pub(crate) version: u64,
+    /// The running list is of the newest state, whatever was seen before.
+    newest: bool,
+    /// The kind is known to be gone, and so is what the store had.
+    pub(crate) vanished: bool,
     /// A move waits until this informer has seen more.
     pub(crate) awaited: bool,
     relists: u64,
@@ -81,6 +83,7 @@ impl Shared {
                 seat.tell(None, &Change::put(&object, None, slot, ChangeCause::InitialList, sequence));
             }
             if apply.synced_once {
+                seat.told_all_up_to(number(&self.store.resource_version()));
                 seat.tell_synced();
             }
         }
@@ -129,10 +132,12 @@ impl Shared {
     }
 
     /// A full list begins; its number is for [`Self::listed`].
-    pub(crate) fn begin_list(&self, reason: Reason) {
+    /// `newest` says that nothing newer was seen, because the newest state was asked for.
+    pub(crate) fn begin_list(&self, reason: Reason, newest: bool) {
         let mut apply = self.apply.lock();
         apply.generation += 1;
         apply.listing = true;
+        apply.newest = newest;
         if apply.synced_once && !apply.stopped {
             apply.relists += 1;
             self.metrics.relist(&self.spec, reason);
@@ -146,7 +151,7 @@ impl Shared {
             return;
         }
         let cause = if apply.synced_once { ChangeCause::Relist } else { ChangeCause::InitialList };
-        for object in self.store.touch_all(objects, apply.generation) {
+        for object in self.store.touch_all(objects, apply.generation, apply.newest) {
             self.put(&apply, object, cause);
         }
         self.report_size();
@@ -160,7 +165,10 @@ impl Shared {
         }
         self.sweep(&apply);
         apply.listing = false;
-        self.advance(&mut apply, resource_version, true);
+        apply.vanished = false;
+        self.advance(&mut apply, resource_version);
+        let version = number(resource_version);
+        apply.audience.each(|seat| seat.told_all_up_to(version));
         if !std::mem::replace(&mut apply.synced_once, true) {
             apply.audience.each(Seat::tell_synced);
         }
@@ -172,7 +180,9 @@ impl Shared {
         apply.generation += 1;
         if !apply.stopped {
             self.sweep(&apply);
+            apply.vanished = true;
             self.store.set_resource_version("");
+            self.wake_waiting(&mut apply);
         }
     }
 
@@ -183,7 +193,7 @@ impl Shared {
             return;
         }
         self.metrics.watch_event(&self.spec, event);
-        self.advance(&mut apply, object.resource_version(), true);
+        self.advance(&mut apply, object.resource_version());
         if !self.store.touch(&object, apply.generation) {
             self.put(&apply, object, ChangeCause::Watch);
             self.report_size();
@@ -197,7 +207,7 @@ impl Shared {
             return;
         }
         self.metrics.watch_event(&self.spec, WatchEventType::Deleted);
-        self.advance(&mut apply, object.resource_version(), true);
+        self.advance(&mut apply, object.resource_version());
         // Nobody knows an object that is not in the store.
         let Some(Removed { object: old, slot }) = self.store.remove(object.key()) else { return };
         // The last state of another uid says nothing about the end of the one that was here.
@@ -212,7 +222,7 @@ impl Shared {
         let mut apply = self.apply.lock();
         if !apply.stopped {
             self.metrics.watch_event(&self.spec, WatchEventType::Bookmark);
-            self.advance(&mut apply, resource_version, false);
+            self.advance(&mut apply, resource_version);
         }
     }
 
@@ -288,13 +298,15 @@ impl Shared {
 
     /// The store follows the server up to this version. What follows from it comes at once, under
     /// the same lock.
-    fn advance(&self, apply: &mut Apply, resource_version: &str, seen: bool) {
+    fn advance(&self, apply: &mut Apply, resource_version: &str) {
         if !apply.listing {
             self.store.set_resource_version(resource_version);
         }
-        if seen {
-            apply.version = apply.version.max(number(resource_version));
-        }
+        self.wake_waiting(apply);
+    }
+
+    /// A move may be tried again.
+    fn wake_waiting(&self, apply: &mut Apply) {
         if std::mem::take(&mut apply.awaited) {
             self.hub.notify_one();
         }

@@ -8,6 +8,7 @@ use wharf_core::{Object, ObjectKey};
 
 use crate::filter::Filter;
 use crate::seat::Seat;
+use crate::shared::number;
 use crate::store::{IndexConflict, IndexError, IndexValue, Indexer, NoIndex, Reader, Store};
 
 /// The objects of a registration, for reading. It may be kept; after the informer has stopped
@@ -71,9 +72,17 @@ impl View {
         self.after(namespace, None, usize::MAX)
     }
 
-    /// The number that the slots of the present informer's store have; no other store has it.
-    pub fn array(&self) -> u32 {
-        self.seat.place().shared.id
+    /// The number that the slots of the present informer's store have; no other store has it. And
+    /// whether the registration stays there, as far as is known: else it is just moving.
+    pub fn array(&self) -> (u32, bool) {
+        let place = self.seat.place();
+        (place.shared.id, !place.moving)
+    }
+
+    /// Has the store seen all that the handler of another registration was told, as far as
+    /// versions are numbers?
+    pub fn has_seen(&self, other: &Self) -> bool {
+        number(&self.resource_version()) >= other.seat.told()
     }
 
     /// All objects with their places, in no particular order. Costs a walk over the store, also
@@ -177,11 +186,11 @@ pub(crate) fn page(
     let within = within.filter(|_| namespace.is_some() || store.has_namespaces());
     let (mut found, mut last) = (Vec::new(), after.cloned());
     while found.len() < max {
-        let step = max.saturating_sub(found.len()).min(STEP);
-        let objects = store.after(within, last.as_ref(), step);
+        let objects = store.after(within, last.as_ref(), STEP);
         last = objects.last().map(|object| object.key().clone());
-        let end = objects.len() < step;
+        let end = objects.len() < STEP;
         found.extend(objects.into_iter().filter(|object| filter.matches(object)));
+        found.truncate(max);
         if end {
             break;
         }

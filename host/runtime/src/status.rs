@@ -16,12 +16,13 @@ pub(crate) struct HostStatus {
     registry: Arc<Registry>,
     informers: Informers,
     was_ready: AtomicBool,
+    were_settled: AtomicBool,
 }
 
 impl HostStatus {
     /// Looks at these parts.
     pub(crate) fn new(registry: Arc<Registry>, informers: Informers) -> Self {
-        Self { registry, informers, was_ready: AtomicBool::new(false) }
+        Self { registry, informers, was_ready: AtomicBool::new(false), were_settled: AtomicBool::new(false) }
     }
 
     /// Readiness: have the plugins been read, and does each of those serve or was refused?
@@ -42,10 +43,20 @@ impl HostStatus {
     /// Readiness: is the state of every watch known? A kind that does not exist, or a watch
     /// that is refused, does not make the host unready.
     pub(crate) fn informers_settled(&self) -> Result<(), String> {
-        let starting = |i: &InformerStatus| matches!(i.state, InformerState::Starting);
+        if self.were_settled.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let starting = |i: &InformerStatus| i.handlers > 0 && matches!(i.state, InformerState::Starting);
         let names = |i: InformerStatus| format!("{} in {}", i.spec.kind, scope(&i.spec.scope));
         let left: Vec<String> = self.informers.snapshot().into_iter().filter(starting).map(names).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("not synced: {}", left.join(", "))) }
+        if !left.is_empty() {
+            return Err(format!("not synced: {}", left.join(", ")));
+        }
+        // A watch that comes with a later plugin, or with a later plan, makes nobody unready.
+        if self.plugins_loaded().is_ok() {
+            self.were_settled.store(true, Ordering::SeqCst);
+        }
+        Ok(())
     }
 
     /// The number of plugins that serve, once each of them serves or was refused.

@@ -12,13 +12,20 @@ use wharf_core::Reason;
 
 use super::plan::{Wish, Wishes};
 use crate::seat::Seat;
-use crate::shared::Shared;
+use crate::shared::{Condition, Shared};
 use crate::spec::{InformerSpec, Scope};
 use crate::state::InformerState;
 
-/// What the server has refused for the whole cluster is not tried again before this time, if
-/// only the number of namespaces is a reason for it.
+/// What the server has refused for the whole cluster is not tried again for so long, if only the
+/// number of namespaces is a reason for it; each time twice as long, up to a bound. So a server
+/// that allows the list and not the watch makes registrations move a few times a day.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
+const REFUSED_AT_MOST: Duration = Duration::from_secs(8 * 3600);
+
+/// An informer of the whole cluster that has worked, or that fails for another reason than a
+/// refusal, has so long to recover: credentials are renewed, a server that has just started does
+/// not know all roles yet.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All informers and registrations of one kind and content.
 #[derive(Default)]
@@ -27,6 +34,10 @@ pub(super) struct Family {
     informers: HashMap<InformerSpec, Running>,
     widened: bool,
     refused_until: Option<Instant>,
+    /// How often it was refused in a row.
+    refusals: u32,
+    /// Since when an informer of the whole cluster does not do its work.
+    failing_since: Option<Instant>,
 }
 
 struct Seated {
@@ -64,7 +75,8 @@ impl Family {
     ) -> Arc<Seat> {
         let wish = Wish { spec: want, filterable };
         self.widen(Some(wish), widen_after);
-        let spec = self.wishes(Some(wish)).serve(wish);
+        // Who comes now is not seated where it does not work.
+        let spec = self.wishes(Some(wish), self.refused_until.is_some() || self.wide_fails()).serve(wish);
         let seat = make(self.informer(&spec, Box::default(), start));
         self.seats.insert(seat.id, Seated { seat: Arc::clone(&seat), attached: false });
         seat
@@ -97,9 +109,9 @@ impl Family {
     /// registration came or left, and at the time that the last call returned.
     pub(super) fn reconcile(&mut self, options: Times, start: Start<'_>) -> (Vec<Move>, Option<Instant>) {
         let now = Instant::now();
-        self.judge(now);
+        let judge_at = self.judge(now);
         self.widen(None, options.widen_after);
-        let wishes = self.wishes(None);
+        let wishes = self.wishes(None, self.refused_until.is_some());
         let moves = self.seats.values().filter_map(|seated| {
             let (seat, place) = (&seated.seat, seated.seat.place());
             let spec = wishes.serve(wish(seat));
@@ -111,38 +123,55 @@ impl Family {
         for (seat, from, spec, attached) in moves {
             let to = self.informer(&spec, from.store.resource_version(), start);
             targets.push(to.id);
-            if attached && (to.condition().borrow().synced_once || !from.condition().borrow().synced_once) {
+            if attached && better(&from.condition().borrow(), &to.condition().borrow(), spec == seat.want) {
                 ready.push(Move { seat, from, to });
             }
         }
         let stop_at = self.stop_unused(&targets, now, options.linger);
         let retry_at = self.refused_until.filter(|_| self.widened);
-        (ready, [stop_at, retry_at].into_iter().flatten().min())
+        (ready, [judge_at, stop_at, retry_at].into_iter().flatten().min())
     }
 
-    /// Learns from the informers of the whole cluster whether the server lets it be listed.
-    fn judge(&mut self, now: Instant) {
+    /// Learns from the informers of the whole cluster whether the server lets it be listed. Returns
+    /// when to look again.
+    fn judge(&mut self, now: Instant) -> Option<Instant> {
         if self.refused_until.is_some_and(|until| until <= now) {
             self.refused_until = None;
         }
-        let wide = || self.informers.values().filter(|running| running.shared.spec.scope == Scope::All);
-        let state = |running: &Running| running.shared.condition().borrow().state.clone();
-        if wide().any(|running| matches!(state(running), InformerState::Failing { reason: Reason::Forbidden, .. })) {
-            self.refused_until.get_or_insert(now + REFUSED_FOR);
-        } else if wide().any(|running| state(running) == InformerState::Synced) {
+        let wide = self.informers.values().filter(|running| running.shared.spec.scope == Scope::All);
+        let conditions: Vec<Condition> = wide.map(|running| running.shared.condition().borrow().clone()).collect();
+        let at_once = |condition: &Condition| !condition.synced_once && refused(condition);
+        let in_time = |condition: &Condition| failing(condition) && (!condition.synced_once || refused(condition));
+        if conditions.iter().any(in_time) {
+            let patience = *self.failing_since.get_or_insert(now) + PATIENCE;
+            if self.refused_until.is_none() && (conditions.iter().any(at_once) || patience <= now) {
+                let wait = REFUSED_FOR.saturating_mul(2_u32.saturating_pow(self.refusals)).min(REFUSED_AT_MOST);
+                self.refusals = self.refusals.saturating_add(1);
+                self.refused_until = Some(now + wait);
+            }
+            return Some(patience).filter(|at| *at > now);
+        }
+        self.failing_since = None;
+        if conditions.iter().any(|condition| condition.state == InformerState::Synced) {
             self.refused_until = None;
         }
+        None
     }
 
     /// Too many namespaces are a reason to watch the whole cluster, until the last
     /// registration has left.
     fn widen(&mut self, newcomer: Option<Wish<'_>>, widen_after: usize) {
-        self.widened = (self.widened && !self.seats.is_empty()) || self.wishes(newcomer).namespaces() > widen_after;
+        self.widened = (self.widened && !self.seats.is_empty()) || self.wishes(newcomer, false).namespaces() > widen_after;
     }
 
-    fn wishes<'a>(&'a self, newcomer: Option<Wish<'a>>) -> Wishes<'a> {
+    fn wide_fails(&self) -> bool {
+        let mut wide = self.informers.values().filter(|running| running.shared.spec.scope == Scope::All);
+        wide.any(|running| failing(&running.shared.condition().borrow()))
+    }
+
+    fn wishes<'a>(&'a self, newcomer: Option<Wish<'a>>, refused: bool) -> Wishes<'a> {
         let all = self.seats.values().map(|seated| wish(&seated.seat)).chain(newcomer);
-        Wishes::new(all, self.widened, self.refused_until.is_some())
+        Wishes::new(all, self.widened, refused)
     }
 
     fn informer(&mut self, spec: &InformerSpec, not_older_than: Box<str>, start: Start<'_>) -> Arc<Shared> {
@@ -185,6 +214,21 @@ impl Family {
 pub(super) struct Times {
     pub(super) widen_after: usize,
     pub(super) linger: Duration,
+}
+
+/// Is there something to gain by a move, or nothing to lose? Where nothing works, each is at the
+/// informer of its `own`, whose failure is its business.
+fn better(from: &Condition, to: &Condition, own: bool) -> bool {
+    let works = to.synced_once && !failing(to);
+    works || (!from.synced_once && (own || !failing(to)))
+}
+
+fn refused(condition: &Condition) -> bool {
+    matches!(condition.state, InformerState::Failing { reason: Reason::Forbidden, .. })
+}
+
+fn failing(condition: &Condition) -> bool {
+    matches!(condition.state, InformerState::Failing { .. })
 }
 
 fn wish(seat: &Seat) -> Wish<'_> {

@@ -11,15 +11,16 @@ use kube::Client;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use wharf_core::Gvk;
 
 use super::family::{Family, Move, Times};
 use super::keeper;
 use super::registration::Registration;
 use crate::change::ChangeHandler;
+use crate::classify::{Class, Failure};
 use crate::discovery::Discovery;
 use crate::filter::Filter;
 use crate::metrics::CacheMetrics;
@@ -36,6 +37,9 @@ use crate::state::InformerStatus;
 pub struct Informers {
     hub: Arc<Hub>,
 }
+
+/// Before an informer begins anew that ended by a defect.
+const AFTER_DEFECT: Duration = Duration::from_secs(5);
 
 /// How a handler is attached.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,7 +240,8 @@ impl Drop for Hub {
     }
 }
 
-/// The task of one informer.
+/// The task of one informer. A defect in it must not leave a store behind that looks as if it
+/// followed the server: it is said, and the informer begins anew.
 async fn follow(
     shared: Arc<Shared>,
     source: Source,
@@ -247,7 +252,19 @@ async fn follow(
 ) {
     let (kind, scope) = (&shared.spec.kind, &shared.spec.scope);
     tracing::info!(%kind, %scope, "informer starts");
-    stop.run_until_cancelled(Reflector::new(&shared, source, &discovery, options, not_older_than).run()).await;
+    loop {
+        let (own, source, discovery, options) = (shared.clone(), source.clone(), discovery.clone(), options.clone());
+        let from = not_older_than.clone();
+        let run = async move { Reflector::new(&own, source, &discovery, options, from).run().await };
+        let task = AbortOnDropHandle::new(tokio::spawn(run));
+        let Some(ended) = stop.run_until_cancelled(task).await else { break };
+        let failure = Failure::new(Class::Defect, format_args!("the informer has ended: {ended:?}"));
+        tracing::error!(%kind, %scope, reason = %failure.class.reason(), error = %failure, "an informer has ended and begins anew");
+        shared.set_failing(&failure);
+        if stop.run_until_cancelled(sleep(AFTER_DEFECT)).await.is_none() {
+            break;
+        }
+    }
     tracing::info!(%kind, %scope, "informer stopped");
 }
 

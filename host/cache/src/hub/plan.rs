@@ -24,6 +24,8 @@ pub(crate) struct Wish<'a> {
 #[derive(Debug)]
 pub(crate) struct Wishes<'a> {
     specs: HashSet<&'a InformerSpec>,
+    /// Namespaces of those that a wider informer can serve.
+    namespaces: HashSet<&'a str>,
     /// One watch of the whole cluster serves all.
     widened: bool,
     /// The server does not let the whole cluster be listed.
@@ -32,12 +34,18 @@ pub(crate) struct Wishes<'a> {
 
 impl<'a> Wishes<'a> {
     pub(crate) fn new(all: impl IntoIterator<Item = Wish<'a>>, widened: bool, refused: bool) -> Self {
-        Self { specs: all.into_iter().map(|wish| wish.spec).collect(), widened, refused }
+        let (mut specs, mut namespaces) = (HashSet::new(), HashSet::new());
+        for wish in all {
+            specs.insert(wish.spec);
+            namespaces.extend(wish.spec.scope.namespace().filter(|_| wish.filterable));
+        }
+        Self { specs, namespaces, widened, refused }
     }
 
-    /// Different namespaces that are asked for. More than a few are a reason to widen.
+    /// Different namespaces that a wider informer could serve. More than a few are a reason to
+    /// widen.
     pub(crate) fn namespaces(&self) -> usize {
-        self.specs.iter().filter_map(|spec| spec.scope.namespace()).collect::<HashSet<_>>().len()
+        self.namespaces.len()
     }
 
     /// What is to serve a wish.

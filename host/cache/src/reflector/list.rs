@@ -13,7 +13,7 @@ impl Reflector<'_> {
     /// Gets one page and puts it into the store.
     pub(super) async fn list(&mut self, request: &ListRequest) -> Input {
         if request.first {
-            self.shared.begin_list(request.reason);
+            self.shared.begin_list(request.reason, request.resource_version.is_none());
         }
         let mut batch = Vec::with_capacity(OBJECTS_PER_TURN);
         let read = self.read_list(request, |object| {

@@ -49,7 +49,7 @@ impl Reflector<'_> {
             self.shared.set_synced();
         }
         if let Some(reason) = request.initial {
-            self.shared.begin_list(reason);
+            self.shared.begin_list(reason, request.resource_version.is_empty());
         }
         let initial = request.initial.map(|_| Initial { begun: now, next: now + self.options.response_timeout, warning: now + LATE });
         let deadlines = Deadlines { end: now + request.timeout + self.options.idle_margin, initial };

@@ -162,10 +162,10 @@ impl Objects {
     }
 
     /// Marks an object as seen if it is here in just this state (same uid and
-    /// resourceVersion).
-    pub(crate) fn touch(&mut self, object: &Object, generation: u64) -> bool {
+    /// resourceVersion), or, unless `newest` says that what comes is the newest state, in a later one.
+    pub(crate) fn touch(&mut self, object: &Object, generation: u64, newest: bool) -> bool {
         let Some(slot) = self.slot(object.key()) else { return false };
-        let same = self.object(slot).is_some_and(|here| same_state(here, object));
+        let same = self.object(slot).is_some_and(|here| same_state(here, object) || (!newest && later(here, object)));
         if same {
             self.slots.set_generation(slot, generation);
         }
@@ -199,6 +199,12 @@ impl Objects {
 
 fn size(object: &Object) -> u64 {
     object.json().len() as u64
+}
+
+/// Is `a` a later state of the same object, as far as versions are numbers?
+fn later(a: &Object, b: &Object) -> bool {
+    let number = |object: &Object| object.resource_version().parse::<u64>().ok();
+    a.uid() == b.uid() && number(a).zip(number(b)).is_some_and(|(a, b)| a > b)
 }
 
 /// Same uid and resourceVersion. Without a resourceVersion nothing is known to be the same.

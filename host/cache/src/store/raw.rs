@@ -222,15 +222,17 @@ impl Store {
     /// Marks an object as seen if the store has it in just this state (same uid and
     /// resourceVersion).
     pub(crate) fn touch(&self, object: &Object, generation: u64) -> bool {
-        self.inner.write().touch(object, generation)
+        self.inner.write().touch(object, generation, true)
     }
 
     /// Marks the objects of a list as seen, all under one lock; returns those that the store
-    /// does not have in just this state, in their order.
-    pub(crate) fn touch_all(&self, mut objects: Vec<Object>, generation: u64) -> Vec<Object> {
+    /// does not have in just this state, in their order. Unless `newest` says that the list is of
+    /// the newest state, what the store has in a later state stays: a list that was cut off may
+    /// have come from a server that is ahead of the one that answers now.
+    pub(crate) fn touch_all(&self, mut objects: Vec<Object>, generation: u64, newest: bool) -> Vec<Object> {
         let differ: Vec<bool> = {
             let mut inner = self.inner.write();
-            objects.iter().map(|object| !inner.touch(object, generation)).collect()
+            objects.iter().map(|object| !inner.touch(object, generation, newest)).collect()
         };
         // Objects are freed after the lock is.
         let mut differ = differ.into_iter();
@@ -369,11 +371,11 @@ mod tests {
         }
         store.insert(object("a", "none", ""), 1);
         let list = vec![owned("a", "3", "6"), owned("a", "1", "5"), owned("b", "1", "5"), owned("a", "none", "")];
-        let differ: Vec<_> = store.touch_all(list, 2).iter().map(|object| object.key().to_string()).collect();
+        let differ: Vec<_> = store.touch_all(list, 2, false).iter().map(|object| object.key().to_string()).collect();
         assert_eq!(differ, ["a/3", "b/1", "a/none"], "without a resourceVersion nothing is known to be the same");
         assert_eq!(shown(&store.unseen(2)), ["a/2:5", "a/3:5", "a/none:"]);
         let recreated = object_with("a", "1", "another", "5", "{}");
-        assert_eq!(store.touch_all(vec![Arc::into_inner(recreated).unwrap()], 3).len(), 1);
+        assert_eq!(store.touch_all(vec![Arc::into_inner(recreated).unwrap()], 3, false).len(), 1);
     }
 
     #[test]

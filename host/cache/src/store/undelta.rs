@@ -3,13 +3,14 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use wharf_core::{Object, ObjectKey};
 
 use super::local;
 use super::raw::Store;
-use crate::change::{Change, ChangeCause, ChangeHandler};
+use crate::change::{Change, ChangeHandler};
 
 /// Receives the whole list, by namespace and name. It runs on the thread of the writer, as
 /// part of the write: it must be quick, must not block and must not write to the store.
@@ -36,12 +37,14 @@ pub struct UndeltaStore {
     store: Arc<Store>,
     /// Held from before a write until after its push.
     push: Mutex<Push>,
+    /// As a handler: the first list is complete.
+    complete: AtomicBool,
 }
 
 impl UndeltaStore {
     /// An empty store. Nothing is pushed for it.
     pub fn new(push: Push) -> Self {
-        Self { store: Arc::default(), push: Mutex::new(push) }
+        Self { store: Arc::default(), push: Mutex::new(push), complete: AtomicBool::new(false) }
     }
 
     /// The store, for reading.
@@ -73,15 +76,18 @@ impl UndeltaStore {
 
 impl ChangeHandler for UndeltaStore {
     fn on_change(&self, change: &Change<'_>) {
-        match (change.new, change.cause) {
-            // `on_synced` follows, and pushes all of them.
-            (Some(object), ChangeCause::InitialList) => drop(self.store.insert(object.clone(), 0)),
-            (Some(object), _) => self.put(object.clone()),
-            (None, _) => self.remove(change.key),
+        let complete = self.complete.load(Ordering::SeqCst);
+        match (change.new, complete) {
+            (Some(object), true) => self.put(object.clone()),
+            (None, true) => self.remove(change.key),
+            // `on_synced` follows, and pushes all there is.
+            (Some(object), false) => drop(self.store.insert(object.clone(), 0)),
+            (None, false) => drop(self.store.remove(change.key)),
         }
     }
 
     fn on_synced(&self) {
+        self.complete.store(true, Ordering::SeqCst);
         self.write(|_| ());
     }
 }
@@ -95,6 +101,7 @@ impl fmt::Debug for UndeltaStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::ChangeCause;
     use crate::store::testing::{key, object, shown};
 
     type Pushed = Arc<Mutex<Vec<Vec<String>>>>;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use wharf_cache::{CacheMetrics, Change, ChangeHandler, InformerSpec, WatchEventType};
-use wharf_core::Reason;
+use wharf_core::{ObjectKey, Reason};
 
 /// Writes each change down as a line.
 pub(crate) struct Recorder {
@@ -70,7 +70,7 @@ impl ChangeHandler for Recorder {
         self.write("synced".into());
     }
 
-    fn on_passed(&self, _: u64) {
+    fn on_passed(&self, _: &ObjectKey, _: u64) {
         self.note("passed");
     }
 

@@ -62,7 +62,8 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     /// known of the key is returned. What was told already changes nothing.
     pub(super) fn disturb(&mut self, here: Here<'_, K, S>, old: Option<&S>) -> Option<(Settled, S)> {
         let slot = here.slot?;
-        let settled = self.slots.get(slot).filter(|settled| !here.now.is_some_and(|now| settled.is(now)))?;
+        let told = |now: &S| old.is_none_or(|old| old.uid() == now.uid() && old.resource_version() == now.resource_version());
+        let settled = self.slots.get(slot).filter(|settled| !here.now.is_some_and(|now| settled.is(now) && told(now)))?;
         self.slots.take(slot);
         Some((settled, old.or(here.now)?.clone()))
     }

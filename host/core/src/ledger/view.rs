@@ -43,6 +43,11 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.side.keys()
     }
 
+    /// Is the key one of those?
+    pub fn unsettled_has(&self, key: &K) -> bool {
+        self.side.get(key).is_some()
+    }
+
     /// Number of keys that the plugin was told of, settled or not.
     pub fn len(&self) -> usize {
         self.side.len().saturating_add(self.slots.len())

@@ -12,10 +12,11 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval};
 use wharf_cache::Change;
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
-use wharf_core::{Cause, Gvk, Object, TargetKey};
+use wharf_core::{Cause, Object, TargetKey};
 use wharf_engine::Revision;
 use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
 
@@ -24,6 +25,9 @@ use super::subscribed::{Announcer, Subscribed};
 use super::worker;
 use crate::clock::Clock;
 use crate::telemetry::metrics::Metrics;
+
+/// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
+const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// What every dispatcher of a host shares.
 pub struct Shared {
@@ -191,18 +195,37 @@ impl Dispatcher {
         }
     }
 
-    /// A watch of this kind is in order again: everything that slept is judged.
-    pub(super) fn wake_kind(&self, kind: &Gvk) {
+    /// A change that the selectors of a watch hide. A worker may have put the key off because of it.
+    pub(super) fn passed(&self, key: TargetKey) {
+        if self.state.lock().ledger.unsettled_has(&key) {
+            self.enqueue(key, Cause::Watch);
+        }
+    }
+
+    /// A watch is in order again, or another one serves: everything that it tells of is judged.
+    pub(super) fn wake(&self, announcer: &Announcer) {
         let keys: Vec<TargetKey> = {
             let state = self.state.lock();
-            let of_kind = |key: &&TargetKey| matches!(key, TargetKey::Object { kind: k, .. } if **k == *kind);
-            let mut keys: Vec<TargetKey> = state.ledger.unsettled().filter(of_kind).cloned().collect();
+            let told = |key: &&TargetKey| state.subscribed.tells(announcer, key);
+            let mut keys: Vec<TargetKey> = state.ledger.unsettled().filter(told).cloned().collect();
             // Settled keys, and what came while they slept and is in no ledger yet.
-            keys.extend(state.subscribed.keys().into_iter().filter(|key| of_kind(&key)));
+            let stored = state.subscribed.stored_by(announcer).map(|(_, stored)| stored);
+            keys.extend(stored.into_iter().flatten().map(|(key, ..)| key));
             keys
         };
         for key in keys {
             self.enqueue(key, Cause::Watch);
+        }
+    }
+
+    /// Waits until the stores of other subscriptions have seen what the plugin was told of by those
+    /// that serve now, so that a swap does not take it back in time. Not for longer than a while: a
+    /// server that sends nothing must not keep a revision from serving. Cancel safe.
+    pub async fn let_catch_up(&self, subscribed: &Subscribed) {
+        let deadline = Instant::now() + CATCH_UP;
+        let mut look = interval(CATCH_UP / 500);
+        while !subscribed.has_seen(&self.subscribed()) && Instant::now() < deadline {
+            look.tick().await;
         }
     }
 
@@ -227,16 +250,21 @@ impl Dispatcher {
             for key in &dropped {
                 self.queue.forget(key);
             }
-            for array in old.arrays().difference(&subscribed.arrays()) {
+            for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
             }
             let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
+            let stored = subscribed.keys();
+            if first {
+                // Before anybody can see that the plugin serves.
+                stored.iter().for_each(|key| state.initial.expect(key));
+            }
             self.serving.store(Some(Arc::new(serving)));
             let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();
             // Whatever the stores hold or the ledger knows is judged by the new rules;
             // what is as it was costs one look.
             keys.extend(state.ledger.unsettled().cloned().map(|key| (key, Cause::Watch)));
-            keys.extend(subscribed.keys().into_iter().map(|key| (key, Cause::InitialList)));
+            keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
             (old, keys)
         };
         for (key, cause) in keys {

@@ -217,12 +217,35 @@ impl Subscribed {
     pub(super) fn stored_by(&self, announcer: &Announcer) -> Option<(u32, impl Iterator<Item = (TargetKey, Slot, Arc<Object>)>)> {
         let mut all = self.kinds.values().flat_map(|kind| kind.attached.iter().map(move |attached| (kind, attached)));
         let (kind, attached) = all.find(|(_, attached)| std::ptr::eq(&raw const *attached.announcer, announcer))?;
-        Some((attached.registration.view().array(), stored(kind, attached)))
+        Some((attached.registration.view().array().0, stored(kind, attached)))
     }
 
-    /// The numbers by which the ledger tells the stores apart.
-    pub fn arrays(&self) -> BTreeSet<u32> {
-        self.attached().map(|attached| attached.registration.view().array()).collect()
+    /// The numbers by which the ledger tells the stores apart; `staying` leaves out stores that a
+    /// registration is about to leave.
+    pub fn arrays(&self, staying: bool) -> BTreeSet<u32> {
+        let arrays = self.attached().map(|attached| attached.registration.view().array());
+        arrays.filter(|(_, stays)| *stays || !staying).map(|(array, _)| array).collect()
+    }
+
+    /// Have the stores seen all that was told of the same kinds and places before?
+    pub fn has_seen(&self, before: &Self) -> bool {
+        let mut pairs = self.kinds.iter().flat_map(|(kind, new)| {
+            let old = before.kinds.get(kind).into_iter().flat_map(|old| &old.attached);
+            old.flat_map(|old| new.attached.iter().map(move |new| (old, new)))
+        });
+        pairs.all(|(old, new)| {
+            let apart = matches!((&old.scope, &new.scope), (Scope::Namespace(a), Scope::Namespace(b)) if a != b);
+            // What has nothing to follow now will be behind for ever, and tells nothing either.
+            let follows = matches!(new.registration.state(), InformerState::Synced);
+            apart || !follows || new.registration.view().has_seen(&old.registration.view())
+        })
+    }
+
+    /// Is it this announcer that tells of the key?
+    pub(super) fn tells(&self, announcer: &Announcer, key: &TargetKey) -> bool {
+        let TargetKey::Object { key: object, .. } = key else { return false };
+        let attached = self.kind(key).and_then(|kind| kind.attached_for(object));
+        attached.is_some_and(|attached| std::ptr::eq(&raw const *attached.announcer, announcer))
     }
 
     /// The objects of a kind and place, if this plugin may read them from the cache: the
@@ -319,8 +342,13 @@ impl ChangeHandler for Announcer {
         self.heard.store(sequence, Ordering::SeqCst);
     }
 
-    fn on_passed(&self, sequence: u64) {
+    fn on_passed(&self, key: &ObjectKey, sequence: u64) {
         self.heard.store(sequence, Ordering::SeqCst);
+        if self.is_active()
+            && let Some(dispatcher) = self.dispatcher.upgrade()
+        {
+            dispatcher.passed(TargetKey::object(Arc::clone(&self.kind), key.clone()));
+        }
     }
 
     fn on_change(&self, change: &Change<'_>) {
@@ -343,7 +371,7 @@ impl ChangeHandler for Announcer {
         if self.active.load(Ordering::SeqCst)
             && let Some(dispatcher) = self.dispatcher.upgrade()
         {
-            dispatcher.wake_kind(&self.kind);
+            dispatcher.wake(self);
         }
     }
 }

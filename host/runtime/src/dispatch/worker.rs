@@ -24,8 +24,9 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
             dispatcher.queue.add(item.key().clone());
             return;
         }
-        work(&dispatcher, &item).await;
-        dispatcher.through(item.key());
+        if work(&dispatcher, &item).await {
+            dispatcher.through(item.key());
+        }
     }
 }
 
@@ -39,9 +40,23 @@ async fn next(dispatcher: &Dispatcher) -> Option<Item<TargetKey>> {
     dispatcher.queue.get().await
 }
 
-async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) {
+/// What a worker does with a key.
+enum Decided {
+    Call(Arc<Serving>, Token, Delivery),
+    /// No call now.
+    Nothing,
+    /// A change of the key is about to be announced, and brings it back.
+    Later,
+}
+
+/// False if the key comes back without having been decided.
+async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
     let key = item.key();
-    let Some((serving, token, delivery)) = decide(dispatcher, key, item.queued()) else { return };
+    let (serving, token, delivery) = match decide(dispatcher, key, item.queued()) {
+        Decided::Call(serving, token, delivery) => (serving, token, delivery),
+        Decided::Nothing => return true,
+        Decided::Later => return false,
+    };
     let report = serving.revision.call(delivery.clone()).await;
     let next = finish(dispatcher, key, token, &report);
     dispatcher.calls.fetch_add(1, Ordering::Relaxed);
@@ -51,29 +66,31 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) {
     CallFinished { plugin: &dispatcher.label, revision: &serving.tag, delivery: &delivery, report: &report, parked: next.parked }
         .emit(&dispatcher.shared.metrics, |reason| serving.label_of(reason));
     arm(dispatcher, key, next.due, next.again);
+    true
 }
 
 /// Asks the table; a call is noted in the ledger before it starts.
-fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Option<(Arc<Serving>, Token, Delivery)> {
+fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Decided {
     let now = dispatcher.shared.clock.now();
     let start = {
         let mut state = dispatcher.state.lock();
         // The revision is resolved when a key is dequeued, and under the lock of a swap: the
         // call is decided by the rules and the marks of the revision that gets it.
-        let serving = dispatcher.serving()?;
+        let Some(serving) = dispatcher.serving() else { return Decided::Later };
         let subscribed = Arc::clone(&state.subscribed);
         // A change that the store has and the ledger has not heard of yet: it is about to
         // be announced, and that brings the key back. A key whose watch is refused sleeps.
-        let Present::Settled(found) = subscribed.object(key) else { return None };
+        let Present::Settled(found) = subscribed.object(key) else { return Decided::Later };
         if subscribed.asleep(key) {
-            return None;
+            return Decided::Nothing;
         }
         let cause = state.take_cause(key);
         let here = here(key, found.as_ref(), true);
         let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
         match start {
             Start::Call(call) => {
-                return delivery(&subscribed, key, call, cause, queued).map(|(token, delivery)| (serving, token, delivery));
+                let delivery = delivery(&subscribed, key, call, cause, queued);
+                return delivery.map_or(Decided::Nothing, |(token, delivery)| Decided::Call(serving, token, delivery));
             }
             other => other,
         }
@@ -87,7 +104,7 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Option<
             arm(dispatcher, key, None, true);
         }
     }
-    None
+    Decided::Nothing
 }
 
 fn delivery(

@@ -328,6 +328,7 @@ impl Task {
         }
         let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
         self.settle(&staged.subscribed).await;
+        self.dispatcher.let_catch_up(&staged.subscribed).await;
         self.number += 1;
         let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
         staged.ports.serve_as(Arc::clone(&tag));
