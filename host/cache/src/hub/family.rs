@@ -141,8 +141,7 @@ impl Family {
         let wide = self.informers.values().filter(|running| running.shared.spec.scope == Scope::All);
         let conditions: Vec<Condition> = wide.map(|running| running.shared.condition().borrow().clone()).collect();
         let at_once = |condition: &Condition| !condition.synced_once && refused(condition);
-        let in_time = |condition: &Condition| failing(condition) && (!condition.synced_once || refused(condition));
-        if conditions.iter().any(in_time) {
+        if conditions.iter().any(useless) {
             let patience = *self.failing_since.get_or_insert(now) + PATIENCE;
             if self.refused_until.is_none() && (conditions.iter().any(at_once) || patience <= now) {
                 let wait = REFUSED_FOR.saturating_mul(2_u32.saturating_pow(self.refusals)).min(REFUSED_AT_MOST);
@@ -166,7 +165,7 @@ impl Family {
 
     fn wide_fails(&self) -> bool {
         let mut wide = self.informers.values().filter(|running| running.shared.spec.scope == Scope::All);
-        wide.any(|running| failing(&running.shared.condition().borrow()))
+        wide.any(|running| useless(&running.shared.condition().borrow()))
     }
 
     fn wishes<'a>(&'a self, newcomer: Option<Wish<'a>>, refused: bool) -> Wishes<'a> {
@@ -214,6 +213,11 @@ impl Family {
 pub(super) struct Times {
     pub(super) widen_after: usize,
     pub(super) linger: Duration,
+}
+
+/// Does it neither work nor have what it once had a right to?
+fn useless(condition: &Condition) -> bool {
+    failing(condition) && (!condition.synced_once || refused(condition))
 }
 
 /// Is there something to gain by a move, or nothing to lose? Where nothing works, each is at the

@@ -143,6 +143,7 @@ impl Run {
             self.figures.side_by_side += 1;
         }
         self.cast.attach_last()?;
+        timeout(DEADLINE, self.cast.settle()).await.context("those who come last are told nothing")?;
         Ok((truths, written.books))
     }
 
