@@ -1,12 +1,12 @@
 //! The handlers of a run. Owns who is attached to what, from when to when; all that ever
 //! were are kept, for the judge.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use anyhow::Result;
-use wharf_cache::{Change, ChangeHandler, InformerSpec, Informers, Registration, Scope, View};
-use wharf_core::Gvk;
+use wharf_cache::{InformerSpec, Informers, Registration, Scope, View};
+use wharf_core::{Gvk, Object};
 
 use crate::history::Recorder;
 use crate::writer::SIDE;
@@ -19,36 +19,19 @@ pub(crate) struct Listener {
     pub(crate) registration: Option<Registration>,
 }
 
-impl Listener {
-    fn attach(name: &str, informers: &Informers, spec: &InformerSpec, selector: bool, slowness: Duration) -> Result<(Self, View)> {
-        let recorder = Arc::new(Recorder::new(slowness)?);
-        let registration = informers.attach(spec.clone(), Arc::<Recorder>::clone(&recorder));
-        let view = registration.view();
-        Ok((Self { name: name.to_owned(), selector, recorder, registration: Some(registration) }, view))
-    }
-}
-
 /// All of them.
 pub(crate) struct Cast {
     informers: Informers,
     all: InformerSpec,
     side: InformerSpec,
     listeners: Vec<Listener>,
-    /// What the first registration sees, and the newest one with a selector.
-    view: View,
-    side_view: View,
-    side_lives: u64,
-    /// Asks for all namespaces: while it is there, the others are served by its informer.
-    wide: Option<Registration>,
-    wide_lives: u64,
+    /// Somebody asks for more namespaces than are watched one by one.
+    crowd: Vec<Registration>,
 }
 
-/// Is told of other namespaces too, which nobody judges.
-struct Unheard;
-
-impl ChangeHandler for Unheard {
-    fn on_change(&self, _: &Change<'_>) {}
-}
+/// The namespaces of the crowd: more than a few, so that one watch of the whole cluster takes
+/// over and the others move.
+const CROWD: [&str; 5] = ["default", "kube-system", "kube-public", "kube-node-lease", "faults-nowhere"];
 
 /// How long the slow handler takes for each change.
 const SLOW: Duration = Duration::from_millis(2);
@@ -61,11 +44,9 @@ impl Cast {
     pub(crate) fn new(informers: Informers, namespace: &str) -> Result<Self> {
         let all = InformerSpec::new(Gvk::new("", "v1", "ConfigMap"), Scope::Namespace(namespace.into()));
         let side = InformerSpec { label_selector: format!("{}={}", SIDE.0, SIDE.1), ..all.clone() };
-        let (first, side_one) = (Listener::attach("first-0", &informers, &all, false, Duration::ZERO)?, "side-1");
-        let second = Listener::attach(side_one, &informers, &side, true, Duration::ZERO)?;
-        let (view, side_view) = (first.1, second.1);
-        let listeners = vec![first.0, second.0];
-        let mut cast = Self { informers, all, side, listeners, view, side_view, side_lives: 1, wide: None, wide_lives: 0 };
+        let mut cast = Self { informers, all, side, listeners: Vec::new(), crowd: Vec::new() };
+        cast.attach("first", false, Duration::ZERO)?;
+        cast.attach("side", true, Duration::ZERO)?;
         cast.attach("slow", false, SLOW)?;
         cast.attach("again", false, Duration::ZERO)?;
         Ok(cast)
@@ -83,7 +64,7 @@ impl Cast {
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn attach_late(&mut self) -> Result<()> {
-        self.attach("late", false, Duration::ZERO).map(drop)
+        self.attach("late", false, Duration::ZERO)
     }
 
     /// Removes the handler that goes and comes, or attaches a new one in its place.
@@ -91,7 +72,7 @@ impl Cast {
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn toggle_again(&mut self) -> Result<()> {
-        if self.remove("again") { Ok(()) } else { self.attach("again", false, Duration::ZERO).map(drop) }
+        if self.remove("again") { Ok(()) } else { self.attach("again", false, Duration::ZERO) }
     }
 
     /// Removes the only handler with a selector, which ends what is there for it alone, and
@@ -101,21 +82,23 @@ impl Cast {
     /// As [`Self::new`].
     pub(crate) fn renew_side(&mut self) -> Result<()> {
         self.remove("side");
-        self.side_lives += 1;
-        self.side_view = self.attach("side", true, Duration::ZERO)?;
-        Ok(())
+        self.attach("side", true, Duration::ZERO)
     }
 
-    /// Somebody asks for all namespaces, or leaves again: the others move, under whatever happens.
-    pub(crate) fn toggle_wide(&mut self) {
-        self.wide_lives += 1;
-        self.wide = match self.wide.take() {
-            Some(_) => None,
-            None => {
-                let spec = InformerSpec { scope: Scope::All, ..self.all.clone() };
-                Some(self.informers.attach(spec, Arc::new(Unheard)))
-            }
-        };
+    /// Attaches to many namespaces, or removes those again.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn toggle_crowd(&mut self) -> Result<()> {
+        if !self.crowd.is_empty() {
+            self.crowd.clear();
+            return Ok(());
+        }
+        for namespace in CROWD {
+            let spec = InformerSpec { scope: Scope::Namespace(namespace.into()), ..self.all.clone() };
+            self.crowd.push(self.informers.attach(spec, Arc::new(Recorder::new(Duration::ZERO)?)));
+        }
+        Ok(())
     }
 
     /// Two that come when all is over, and are told the final state. When this returns, every
@@ -125,7 +108,7 @@ impl Cast {
     /// As [`Self::new`].
     pub(crate) fn attach_last(&mut self) -> Result<()> {
         self.attach("last", false, Duration::ZERO)?;
-        self.attach("last", true, Duration::ZERO).map(drop)
+        self.attach("last", true, Duration::ZERO)
     }
 
     pub(crate) fn listeners(&self) -> &[Listener] {
@@ -137,32 +120,31 @@ impl Cast {
         self.informers.snapshot().iter().map(|status| format!("{status:?}\n")).collect()
     }
 
-    pub(crate) fn view(&self) -> View {
-        self.view.clone()
+    /// What the newest registration without a selector reads.
+    pub(crate) fn view(&self) -> Option<View> {
+        let mut listeners = self.listeners.iter().rev().filter(|listener| !listener.selector);
+        listeners.find_map(|listener| listener.registration.as_ref()).map(Registration::view)
     }
 
-    pub(crate) fn side_view(&self) -> View {
-        self.side_view.clone()
-    }
-
-    /// How often an informer may have been started: one of all objects, or one of the selector.
-    pub(crate) fn lives(&self, selector: bool) -> u64 {
-        1 + self.wide_lives + if selector { self.side_lives } else { 0 }
+    /// The objects in the stores, to see whether they go.
+    pub(crate) fn objects(&self) -> Vec<Weak<Object>> {
+        self.view().iter().flat_map(|view| view.list(None)).map(|object| Arc::downgrade(&object)).collect()
     }
 
     /// Removes everybody and stops the informers.
     pub(crate) async fn leave(self) {
-        let Self { informers, listeners, view, side_view, wide, .. } = self;
-        drop((listeners, view, side_view, wide));
+        let Self { informers, listeners, crowd, .. } = self;
+        drop((listeners, crowd));
         informers.shutdown().await;
     }
 
-    fn attach(&mut self, name: &str, selector: bool, slowness: Duration) -> Result<View> {
+    fn attach(&mut self, name: &str, selector: bool, slowness: Duration) -> Result<()> {
         let spec = if selector { &self.side } else { &self.all };
+        let recorder = Arc::new(Recorder::new(slowness)?);
+        let registration = self.informers.attach(spec.clone(), Arc::<Recorder>::clone(&recorder));
         let name = format!("{name}-{}", self.listeners.len());
-        let (listener, view) = Listener::attach(&name, &self.informers, spec, selector, slowness)?;
-        self.listeners.push(listener);
-        Ok(view)
+        self.listeners.push(Listener { name, selector, recorder, registration: Some(registration) });
+        Ok(())
     }
 
     /// False if there is none of that name.

@@ -13,7 +13,7 @@ use wharf_core::Reason;
 
 use crate::figures::Counts;
 use crate::run::Scene;
-use crate::trouble::BodyTrouble;
+use crate::trouble::{Asks, BodyTrouble};
 
 /// One kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,12 +138,16 @@ async fn hang(scene: &Scene, random: &mut StdRng) -> bool {
 /// tried again.
 async fn refuse(scene: &Scene, status: u16) -> bool {
     let asks = scene.trouble.asks();
-    let before = asks.borrow().refused_plain;
+    let before = asks.borrow().refused_each.clone();
     scene.trouble.refuse(status);
     // Open watches would not ask for seconds.
     scene.proxy.cut();
     scene.proxy.restore();
-    comes(asks, |asks| asks.refused_plain > before + 1).await
+    let again = |asks: &Asks| {
+        let mut refused = asks.refused_each.iter().filter(|((code, _), _)| *code == status);
+        refused.any(|(each, count)| *count > before.get(each).copied().unwrap_or_default() + 1)
+    };
+    comes(asks, again).await
 }
 
 /// Takes effect once the informer has listed because its version was too old.

@@ -25,6 +25,8 @@ pub(crate) struct Metrics {
 pub(crate) struct Counts {
     pub(crate) relists: BTreeMap<Reason, u64>,
     pub(crate) events: BTreeMap<&'static str, u64>,
+    /// Objects in which a streaming list differs from a list of the same version.
+    pub(crate) differs: u64,
 }
 
 impl Metrics {
@@ -41,6 +43,10 @@ impl CacheMetrics for Metrics {
     fn watch_event(&self, _spec: &InformerSpec, event: WatchEventType) {
         self.counts.send_modify(|counts| *counts.events.entry(event.as_str()).or_default() += 1);
     }
+
+    fn watch_list_differs(&self, _spec: &InformerSpec, objects: usize) {
+        self.counts.send_modify(|counts| counts.differs += objects as u64);
+    }
 }
 
 /// The sums over runs.
@@ -51,7 +57,7 @@ pub(crate) struct Figures {
     pub(crate) unsure_writes: u64,
     pub(crate) changes: u64,
     pub(crate) registrations: u64,
-    /// Registrations that went on at another informer.
+    /// Registrations that moved to another informer.
     pub(crate) moves: u64,
     pub(crate) side_by_side: u64,
     pub(crate) longest: Duration,
@@ -116,8 +122,13 @@ impl Figures {
                 missing.push(format!("an event {}", event.as_str()));
             }
         }
-        for (what, count) in [("a plain list", self.asks.lists), ("a comparison with client-go", self.side_by_side), ("a move", self.moves)]
-        {
+        let others = [
+            ("a plain list", self.asks.lists),
+            ("a streaming list", self.asks.streaming_lists),
+            ("a move to another informer", self.moves),
+            ("a comparison with client-go", self.side_by_side),
+        ];
+        for (what, count) in others {
             if count == 0 {
                 missing.push(what.to_owned());
             }
@@ -138,7 +149,7 @@ impl fmt::Display for Figures {
         )?;
         writeln!(
             f,
-            "{writes} writes ({unsure_writes} without an answer), {changes} changes told to {registrations} registrations, which moved {moves} times"
+            "{writes} writes ({unsure_writes} without an answer), {changes} changes told to {registrations} registrations, {moves} moves"
         )?;
         writeln!(f, "faults that took effect, of those tried:")?;
         for (fault, (tried, effective)) in &self.faults {

@@ -35,7 +35,10 @@ impl fmt::Debug for Ident {
 /// One call of a handler.
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
-    Attached { sequence: u64 },
+    Attached {
+        sequence: u64,
+    },
+    /// From one informer to another.
     Moving,
     Change(Fact),
     Recovered,

@@ -9,6 +9,7 @@ mod fault;
 mod figures;
 mod history;
 mod model;
+mod pace;
 mod peer;
 mod plan;
 mod run;

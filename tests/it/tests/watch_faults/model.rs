@@ -51,14 +51,14 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Attached first and once, and again at each move; synced at most once.
+    /// Attached first, and once more after each move; synced at most once.
     fn calls(&mut self) {
         let count = |wanted: fn(&Told) -> bool| self.case.history.iter().filter(|told| wanted(told)).count();
         let attached = count(|told| matches!(told, Told::Attached { .. }));
-        let synced = count(|told| matches!(told, Told::Synced));
         let moves = count(|told| matches!(told, Told::Moving));
+        let synced = count(|told| matches!(told, Told::Synced));
         if attached != 1 + moves || !matches!(self.case.history.first(), Some(Told::Attached { .. })) {
-            self.problems.push(format!("calls: on_attached was called {attached} times, or not first"));
+            self.problems.push(format!("calls: on_attached was called {attached} times at {moves} moves, or not first"));
         }
         if synced > 1 || (synced == 0 && self.case.truth.is_some()) {
             self.problems.push(format!("calls: on_synced was called {synced} times"));
@@ -121,23 +121,24 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Numbers of changes grow, but for a move to another store; only what a handler is told of a
-    /// store's contents when it comes or moves has one number, that of the last change before.
+    /// Numbers of changes grow within one store; only what a handler is told of a store's contents
+    /// when it comes late or has moved has one number, that of the last change before.
     fn sequences(&mut self) {
         let (mut at_start, mut last, mut moved) = (0, 0, false);
         for told in self.case.history {
             match told {
                 Told::Attached { sequence } => (at_start, last) = (*sequence, *sequence),
                 Told::Change(fact) => {
-                    let told = fact.cause == ChangeCause::InitialList || (moved && fact.cause == ChangeCause::Relist);
-                    let replay = fact.sequence == at_start && last == at_start && told;
+                    let contents = moved || fact.cause == ChangeCause::InitialList;
+                    let replay = contents && fact.sequence == at_start && last == at_start;
                     if fact.sequence <= last && !replay {
                         self.say(fact, format_args!("sequence: {} comes after {last}", fact.sequence));
                     }
                     last = fact.sequence;
                 }
                 Told::Moving => moved = true,
-                Told::Recovered | Told::Synced => {}
+                Told::Recovered => moved = false,
+                Told::Synced => {}
             }
         }
     }
@@ -231,6 +232,15 @@ mod tests {
         assert_eq!(words(&judge(&[change(1, "", "u@1"), change(2, "u@7", "u@9")], false, &[("a", "u@9")])), ["chain"]);
         assert_eq!(words(&judge(&[change(1, "", "u@5"), change(2, "u@5", "u@4")], false, &[("a", "u@4")])), ["stale"]);
         assert_eq!(words(&judge(&[change(2, "", "u@1"), change(2, "u@1", "u@2")], false, &[("a", "u@2")])), ["sequence"]);
+    }
+
+    #[test]
+    fn numbers_begin_anew_after_a_move() {
+        let moved = [change(7, "", "u@1"), Told::Moving, Told::Attached { sequence: 3 }, change(3, "u@1", "u@2"), Told::Recovered];
+        assert_eq!(judge(&moved, false, &[("a", "u@2")]), Vec::<String>::new());
+        let mut unannounced = moved.to_vec();
+        unannounced.remove(1);
+        assert_eq!(words(&judge(&unannounced, false, &[("a", "u@2")])), ["calls", "sequence"]);
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub(crate) enum Churn {
     Again,
     /// The only one with a selector goes, and another one comes.
     Side,
-    /// One that asks for all namespaces comes, or goes.
-    Wide,
+    /// Some come for many other namespaces, or go.
+    Crowd,
 }
 
 /// One run.
@@ -71,7 +71,7 @@ impl Plan {
         let mut with_churn = |faults: Vec<Fault>| {
             let mut phase: Phase = faults.into_iter().map(|fault| (fault, Vec::new())).collect();
             let count = phase.len();
-            for churn in [Churn::Late, Churn::Again, Churn::Side, Churn::Wide] {
+            for churn in [Churn::Late, Churn::Again, Churn::Side, Churn::Crowd] {
                 if let Some((_, changes)) = phase.get_mut(random.random_range(0..count.max(1))) {
                     changes.push(churn);
                 }

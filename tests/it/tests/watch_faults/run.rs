@@ -14,12 +14,12 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
-use wharf_cache::{Informers, Options, View};
-use wharf_testkit::{Cluster, Proxy, scratch, until};
+use wharf_cache::{InformerState, Informers, Options, View};
+use wharf_testkit::{Cluster, Proxy, Target, scratch, until};
 
 use crate::cast::{Cast, Listener};
 use crate::figures::{Figures, Metrics};
-use crate::history::Told;
+use crate::history::{Ident, Told};
 use crate::model::{Books, Case, Truth, problems};
 use crate::peer::Peer;
 use crate::plan::{Churn, Phase, Plan};
@@ -94,8 +94,13 @@ pub(crate) async fn play(cluster: &Arc<Cluster>, plan: &Plan, mut place: Place) 
         Ok((truths, books)) => (Some(truths), books, Vec::new()),
         Err(error) => (None, Books::new(), vec![format!("{error:#}")]),
     };
-    let mut outcome = run.judge(&scene, truths.as_ref(), &books, begin.elapsed()).await;
+    let mut outcome = run.judge(&scene, truths.as_ref(), &books).await;
     outcome.figures.runs = 1;
+    // The next runs shall not list what this one has left.
+    for (key, _) in truths.iter().flat_map(|truths| &truths.all) {
+        let name = key.rsplit('/').next().unwrap_or_default();
+        cluster.api().delete(&Target::config_map(&plan.namespace, name)).await?;
+    }
     outcome.figures.time = begin.elapsed();
     outcome.figures.longest = begin.elapsed();
     problems.append(&mut outcome.problems);
@@ -110,6 +115,7 @@ fn options(plan: &Plan) -> Options {
         response_timeout: Duration::from_secs(5),
         page_size: 5,
         always_paginate: plan.paged,
+        verify_watch_list: true,
         ..Options::default()
     }
 }
@@ -139,7 +145,7 @@ impl Run {
         self.figures.unsure_writes = written.unsure;
         let truths = self.converge(scene, &plan.namespace).await?;
         if let Some(peer) = &mut peer {
-            peer.agrees(&self.cast.view()).await?;
+            peer.agrees(&self.cast.view().context("nobody is attached")?).await?;
             self.figures.side_by_side += 1;
         }
         self.cast.attach_last()?;
@@ -159,7 +165,7 @@ impl Run {
                         Churn::Late => cast.attach_late()?,
                         Churn::Again => cast.toggle_again()?,
                         Churn::Side => cast.renew_side()?,
-                        Churn::Wide => cast.toggle_wide(),
+                        Churn::Crowd => cast.toggle_crowd()?,
                     }
                 }
                 Ok(())
@@ -170,10 +176,9 @@ impl Run {
         Ok(())
     }
 
-    /// Waits until both stores have what the server has.
+    /// Waits until every registration has what the server has.
     async fn converge(&self, scene: &Scene, namespace: &str) -> Result<Truths> {
-        let (all, side) = (self.cast.view(), self.cast.side_view());
-        until("the server's content in the store", DEADLINE, async || {
+        until("the server's content in every store", DEADLINE, async || {
             let objects = scene.cluster.api().list("v1", "ConfigMap", namespace).await?;
             let (mut truths, mut on_side) = (Truths::default(), Vec::new());
             for object in &objects {
@@ -184,41 +189,45 @@ impl Run {
                 }
                 truths.all.insert(key, state);
             }
-            same(&all, &objects).context("all objects")?;
-            same(&side, &on_side).context("those of the selector")?;
+            for Listener { name, selector, registration, .. } in self.cast.listeners() {
+                let Some(registration) = registration else { continue };
+                let state = registration.state();
+                ensure!(state == InformerState::Synced && registration.has_synced(), "{name} is {state:?}");
+                let wanted = if *selector { &on_side } else { &objects };
+                same(&registration.view(), wanted).with_context(|| name.clone())?;
+            }
             Ok(Some(truths))
         })
         .await
     }
 
     /// Judges every registration that ever was, and what was asked of the server.
-    async fn judge(mut self, scene: &Scene, truths: Option<&Truths>, books: &Books, elapsed: Duration) -> Outcome {
+    async fn judge(mut self, scene: &Scene, truths: Option<&Truths>, books: &Books) -> Outcome {
         self.figures.asks = scene.trouble.asks().borrow().clone();
         self.figures.counts = scene.metrics.counts().borrow().clone();
         let (mut found, mut history) = (Vec::new(), self.cast.state());
-        let recorders: Vec<_> = self.cast.listeners().iter().map(|listener| Arc::downgrade(&listener.recorder)).collect();
+        let objects = self.cast.objects();
         for Listener { name, selector, recorder, registration } in self.cast.listeners() {
             let told = recorder.told();
             let truth = registration.as_ref().and(truths).map(|truths| if *selector { &truths.side } else { &truths.all });
             let case = Case { history: &told, selector: *selector, truth, books };
             found.extend(problems(&case).into_iter().map(|problem| format!("{name}: {problem}")));
             self.figures.registrations += 1;
-            self.figures.changes += told.len() as u64;
+            self.figures.changes += told.iter().filter(|told| matches!(told, Told::Change(_))).count() as u64;
             self.figures.moves += told.iter().filter(|told| matches!(told, Told::Moving)).count() as u64;
             history.push_str(&told.iter().map(|told| format!("{name}: {told:?}\n")).collect::<String>());
         }
-        for (group, failures) in &self.figures.asks.failures {
-            let least = least_wait(*failures, self.cast.lives(group.contains("labelSelector")));
-            if least > elapsed {
-                let (least, elapsed) = (least.as_secs_f64(), elapsed.as_secs_f64());
-                found.push(format!("back-off: {failures} failures of {group} in {elapsed:.1} s; the waits between take {least:.1} s"));
-            }
-        }
+        found.extend(scene.trouble.too_soon());
         if timeout(DEADLINE, self.cast.leave()).await.is_err() {
             found.push("the informers do not stop".to_owned());
         }
-        if recorders.iter().any(|recorder| recorder.strong_count() > 0) {
-            found.push("memory: a handler is still there though it has left".to_owned());
+        let left = objects.iter().filter(|object| object.strong_count() > 0).count();
+        if left > 0 {
+            found.push(format!("memory: {left} objects are still there though nobody can use them"));
+        }
+        let differs = self.figures.counts.differs;
+        if differs > 0 {
+            found.push(format!("streaming list: {differs} objects differ from a list of the same version"));
         }
         Outcome { figures: self.figures, problems: found, history }
     }
@@ -233,9 +242,9 @@ struct Truths {
 }
 
 /// Does the store hold just these objects?
-fn same(view: &View, objects: &[Value]) -> Result<()> {
+fn same(store: &View, objects: &[Value]) -> Result<()> {
     let mut ours = Vec::new();
-    for object in view.list(None) {
+    for object in store.list(None) {
         ours.push(serde_json::from_str::<Value>(object.json())?);
     }
     let mut theirs = objects.to_vec();
@@ -257,33 +266,8 @@ fn same(view: &View, objects: &[Value]) -> Result<()> {
     Ok(())
 }
 
-fn identity(object: &Value) -> Result<(String, crate::history::Ident)> {
+fn identity(object: &Value) -> Result<(String, Ident)> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).with_context(|| format!("no {pointer}"));
     let key = format!("{}/{}", text("/metadata/namespace")?, text("/metadata/name")?);
-    Ok((key, crate::history::Ident::new(text("/metadata/uid")?, text("/metadata/resourceVersion")?)))
-}
-
-/// The shortest time in which an informer may fail so often: its waits double from 0.8 s to
-/// 15 s, and no run is long enough for the quiet that resets them. Informers that were started
-/// anew begin anew.
-fn least_wait(failures: u64, lives: u64) -> Duration {
-    let waits = |failures: u64| -> f64 {
-        let steps = (0..failures.saturating_sub(1)).map(|step| (0.8 * 2_f64.powi(i32::try_from(step).unwrap_or(i32::MAX))).min(15.0));
-        steps.sum()
-    };
-    let (each, more) = (failures / lives.max(1), failures % lives.max(1));
-    Duration::from_secs_f64(waits(each) * (lives.max(1) - more) as f64 + waits(each + 1) * more as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_take_their_time() {
-        let seconds = |failures, lives| least_wait(failures, lives).as_secs_f64();
-        assert_eq!([seconds(0, 1), seconds(1, 1), seconds(2, 1), seconds(4, 1)], [0.0, 0.0, 0.8, 5.6].map(|wait: f64| wait));
-        assert!(seconds(40, 1) > 400.0);
-        assert_eq!(seconds(4, 2), 1.6);
-    }
+    Ok((key, Ident::new(text("/metadata/uid")?, text("/metadata/resourceVersion")?)))
 }

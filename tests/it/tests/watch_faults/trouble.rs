@@ -17,7 +17,10 @@ use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
+
+use crate::pace::Paces;
 
 /// What was asked, and what came of it.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +31,12 @@ pub(crate) struct Asks {
     pub(crate) streaming_lists: u64,
     /// Requests that were refused here, by status.
     pub(crate) refused: BTreeMap<u16, u64>,
-    /// Those of them that were lists and watches without a selector: of one informer.
-    pub(crate) refused_plain: u64,
+    /// Lists and watches among them, by status and path with selector: of one informer each.
+    pub(crate) refused_each: BTreeMap<(u16, String), u64>,
     /// Requests that found nobody, and bodies that ended with an error.
     pub(crate) broken: u64,
     pub(crate) truncated: u64,
     pub(crate) garbled: u64,
-    /// By path and selector: failures after which nothing but waiting is right.
-    pub(crate) failures: BTreeMap<String, u64>,
     /// All lists and watches that were begun.
     pub(crate) begun: u64,
 }
@@ -58,6 +59,7 @@ pub(crate) struct Trouble {
 struct State {
     /// The server shall be one without streaming lists.
     lists_only: bool,
+    paces: Mutex<Paces>,
     refuse: Mutex<Option<u16>>,
     body: Mutex<Option<BodyTrouble>>,
     asks: watch::Sender<Asks>,
@@ -65,7 +67,8 @@ struct State {
 
 impl Trouble {
     pub(crate) fn new(lists_only: bool) -> Self {
-        let state = State { lists_only, refuse: Mutex::default(), body: Mutex::default(), asks: watch::Sender::default() };
+        let state =
+            State { lists_only, paces: Mutex::default(), refuse: Mutex::default(), body: Mutex::default(), asks: watch::Sender::default() };
         Self { state: Arc::new(state) }
     }
 
@@ -83,6 +86,11 @@ impl Trouble {
     pub(crate) fn lift(&self) {
         *self.state.refuse.lock() = None;
         *self.state.body.lock() = None;
+    }
+
+    /// Who has asked too soon after a failure.
+    pub(crate) fn too_soon(&self) -> Vec<String> {
+        self.state.paces.lock().too_soon().to_vec()
     }
 
     pub(crate) fn asks(&self) -> watch::Receiver<Asks> {
@@ -155,10 +163,11 @@ where
 struct Ask {
     /// Path and selector of a list or watch; `None` for everything else.
     group: Option<String>,
-    /// Is it one without a selector?
-    plain: bool,
     watch: bool,
     streaming: bool,
+    /// Must a failure be followed by a wait? Not where a plain list may be tried instead, nor for
+    /// the list that only compares. And those with a selector are begun anew in the middle.
+    paced: bool,
 }
 
 impl Ask {
@@ -167,20 +176,18 @@ impl Ask {
         let selector = query.split('&').find(|part| part.starts_with("labelSelector=")).unwrap_or_default();
         let group = path.ends_with("/configmaps").then(|| format!("{path} {selector}"));
         let has = |part: &str| query.split('&').any(|other| other == part);
-        Self {
-            plain: group.is_some() && selector.is_empty(),
-            group,
-            watch: has("watch=1") || has("watch=true"),
-            streaming: has("sendInitialEvents=true"),
-        }
+        let streaming = has("sendInitialEvents=true");
+        let paced = selector.is_empty() && !streaming && !has("resourceVersionMatch=Exact");
+        Self { group, paced, watch: has("watch=1") || has("watch=true"), streaming }
     }
 }
 
 impl State {
     /// The status with which to refuse, if it shall be refused.
     fn answer(&self, ask: &Ask) -> Option<u16> {
-        if ask.group.is_some() {
+        if let Some(group) = &ask.group {
             self.asks.send_modify(|asks| asks.begun += 1);
+            self.paces.lock().asks(group, Instant::now());
         }
         if ask.streaming && self.lists_only {
             return Some(422);
@@ -191,7 +198,9 @@ impl State {
     fn refusal(&self, ask: &Ask, status: u16) -> Result<Response<TroubledBody>, BoxError> {
         self.asks.send_modify(|asks| {
             *asks.refused.entry(status).or_default() += 1;
-            asks.refused_plain += u64::from(ask.plain);
+            if let Some(group) = &ask.group {
+                *asks.refused_each.entry((status, group.clone())).or_default() += 1;
+            }
         });
         if matches!(status, 429 | 500) {
             self.failed(ask);
@@ -219,9 +228,10 @@ impl State {
         }
     }
 
+    /// A failure after which nothing but waiting is right.
     fn failed(&self, ask: &Ask) {
-        if let Some(group) = &ask.group {
-            self.asks.send_modify(|asks| *asks.failures.entry(group.clone()).or_default() += 1);
+        if let Some(group) = ask.group.as_ref().filter(|_| ask.paced) {
+            self.paces.lock().fails(group, Instant::now());
         }
     }
 }
