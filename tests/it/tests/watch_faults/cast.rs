@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use anyhow::Result;
-use wharf_cache::{InformerSpec, Informers, Registration, Scope, View};
+use wharf_cache::{Change, ChangeHandler, InformerSpec, InformerState, Informers, Registration, Scope, View};
 use wharf_core::{Gvk, Object};
 
 use crate::history::Recorder;
@@ -25,12 +25,19 @@ pub(crate) struct Cast {
     all: InformerSpec,
     side: InformerSpec,
     listeners: Vec<Listener>,
-    /// Somebody asks for more namespaces than are watched one by one.
+    /// Others who ask for so much that one watch of the whole cluster takes over; what they are
+    /// told nobody judges.
     crowd: Vec<Registration>,
 }
 
-/// The namespaces of the crowd: more than a few, so that one watch of the whole cluster takes
-/// over and the others move.
+/// One of the others.
+struct Unheard;
+
+impl ChangeHandler for Unheard {
+    fn on_change(&self, _: &Change<'_>) {}
+}
+
+/// More namespaces than are watched one by one.
 const CROWD: [&str; 5] = ["default", "kube-system", "kube-public", "kube-node-lease", "faults-nowhere"];
 
 /// How long the slow handler takes for each change.
@@ -59,6 +66,12 @@ impl Cast {
         }
     }
 
+    /// Does the store of every registration follow the server?
+    pub(crate) fn follows(&self) -> bool {
+        let mut registrations = self.listeners.iter().filter_map(|listener| listener.registration.as_ref());
+        registrations.all(|registration| registration.state() == InformerState::Synced)
+    }
+
     /// A handler that comes in the middle.
     ///
     /// # Errors
@@ -85,24 +98,18 @@ impl Cast {
         self.attach("side", true, Duration::ZERO)
     }
 
-    /// Attaches to many namespaces, or removes those again.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    pub(crate) fn toggle_crowd(&mut self) -> Result<()> {
-        if !self.crowd.is_empty() {
-            self.crowd.clear();
-            return Ok(());
-        }
-        for namespace in CROWD {
-            let spec = InformerSpec { scope: Scope::Namespace(namespace.into()), ..self.all.clone() };
-            self.crowd.push(self.informers.attach(spec, Arc::new(Recorder::new(Duration::ZERO)?)));
-        }
-        Ok(())
+    /// Somebody asks for many namespaces, or leaves: the others move to one watch of all, and stay.
+    pub(crate) fn toggle_crowd(&mut self) {
+        self.toggle(CROWD.map(|namespace| Scope::Namespace(namespace.into())));
+    }
+
+    /// Somebody asks for the whole cluster, or leaves: the others move, and move back.
+    pub(crate) fn toggle_wide(&mut self) {
+        self.toggle([Scope::All]);
     }
 
     /// Two that come when all is over, and are told the final state. When this returns, every
-    /// change is announced to everybody.
+    /// change that a store holds is announced to everybody who reads it.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -136,6 +143,15 @@ impl Cast {
         let Self { informers, listeners, crowd, .. } = self;
         drop((listeners, crowd));
         informers.shutdown().await;
+    }
+
+    fn toggle(&mut self, scopes: impl IntoIterator<Item = Scope>) {
+        if !self.crowd.is_empty() {
+            self.crowd.clear();
+            return;
+        }
+        let specs = scopes.into_iter().map(|scope| InformerSpec { scope, ..self.all.clone() });
+        self.crowd = specs.map(|spec| self.informers.attach(spec, Arc::new(Unheard))).collect();
     }
 
     fn attach(&mut self, name: &str, selector: bool, slowness: Duration) -> Result<()> {

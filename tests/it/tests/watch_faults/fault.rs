@@ -106,10 +106,11 @@ impl Fault {
                 comes(asks, |asks| asks.truncated > before).await
             }
             Self::Garbled => {
-                let asks = trouble.asks();
-                let before = asks.borrow().garbled;
+                let (asks, counts) = (trouble.asks(), scene.metrics.counts());
+                let unreadable = |counts: &Counts| counts.failures.get(&Reason::Undecodable).copied().unwrap_or_default();
+                let (garbled, failed) = (asks.borrow().garbled, unreadable(&counts.borrow()));
                 trouble.disturb(BodyTrouble::Garble);
-                comes(asks, |asks| asks.garbled > before).await
+                comes(asks, |asks| asks.garbled > garbled).await && comes(counts, |counts| unreadable(counts) > failed).await
             }
             Self::Compaction => return compaction(scene).await,
             Self::Restart | Self::Kill => false,
@@ -150,10 +151,10 @@ async fn refuse(scene: &Scene, status: u16) -> bool {
     comes(asks, again).await
 }
 
-/// Takes effect once the informer has listed because its version was too old.
+/// Takes effect once an informer was told that its version is too old.
 async fn compaction(scene: &Scene) -> Result<bool> {
     let counts = scene.metrics.counts();
-    let expired = |counts: &Counts| counts.relists.get(&Reason::WatchExpired).copied().unwrap_or_default();
+    let expired = |counts: &Counts| counts.failures.get(&Reason::WatchExpired).copied().unwrap_or_default();
     let before = expired(&counts.borrow());
     scene.proxy.cut();
     scene.writer.more(20).await?;

@@ -12,11 +12,12 @@ use wharf_cache::{CacheMetrics, InformerSpec, WatchEventType};
 use wharf_core::Reason;
 
 use crate::fault::Fault;
-use crate::trouble::Asks;
+use crate::trouble::{Asks, Trouble};
 
 /// What the informers of one run count.
-#[derive(Debug, Default)]
 pub(crate) struct Metrics {
+    /// Wants to know when an informer begins.
+    trouble: Trouble,
     counts: watch::Sender<Counts>,
 }
 
@@ -24,20 +25,34 @@ pub(crate) struct Metrics {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) relists: BTreeMap<Reason, u64>,
+    /// Lists and watches that failed, or ended with an error.
+    pub(crate) failures: BTreeMap<Reason, u64>,
     pub(crate) events: BTreeMap<&'static str, u64>,
     /// Objects in which a streaming list differs from a list of the same version.
     pub(crate) differs: u64,
 }
 
 impl Metrics {
+    pub(crate) fn new(trouble: Trouble) -> Self {
+        Self { trouble, counts: watch::Sender::default() }
+    }
+
     pub(crate) fn counts(&self) -> watch::Receiver<Counts> {
         self.counts.subscribe()
     }
 }
 
 impl CacheMetrics for Metrics {
+    fn started(&self, spec: &InformerSpec) {
+        self.trouble.begins(spec);
+    }
+
     fn relist(&self, _spec: &InformerSpec, reason: Reason) {
         self.counts.send_modify(|counts| *counts.relists.entry(reason).or_default() += 1);
+    }
+
+    fn failed(&self, _spec: &InformerSpec, reason: Reason) {
+        self.counts.send_modify(|counts| *counts.failures.entry(reason).or_default() += 1);
     }
 
     fn watch_event(&self, _spec: &InformerSpec, event: WatchEventType) {
@@ -93,8 +108,10 @@ impl Figures {
             sums.1 += effective;
         }
         merge(&mut self.counts.relists, &other.counts.relists);
+        merge(&mut self.counts.failures, &other.counts.failures);
         merge(&mut self.counts.events, &other.counts.events);
         merge(&mut self.asks.refused, &other.asks.refused);
+        merge(&mut self.asks.denied, &other.asks.denied);
         self.asks.lists += other.asks.lists;
         self.asks.watches += other.asks.watches;
         self.asks.streaming_lists += other.asks.streaming_lists;
@@ -113,8 +130,8 @@ impl Figures {
         let idle = |fault: &&Fault| self.faults.get(fault).is_none_or(|(_, effective)| *effective == 0);
         let mut missing: Vec<_> = wanted.iter().filter(idle).map(|fault| fault.to_string()).collect();
         for reason in [Reason::WatchExpired, Reason::ServerUnavailable, Reason::Undecodable] {
-            if !self.counts.relists.contains_key(&reason) {
-                missing.push(format!("a list because of {reason}"));
+            if !self.counts.failures.contains_key(&reason) {
+                missing.push(format!("a failure because of {reason}"));
             }
         }
         for event in [WatchEventType::Added, WatchEventType::Modified, WatchEventType::Deleted, WatchEventType::Error] {
@@ -156,10 +173,12 @@ impl fmt::Display for Figures {
             writeln!(f, "  {:<34} {effective} of {tried}", fault.to_string())?;
         }
         writeln!(f, "lists after the first, by reason: {}", list(&counts.relists))?;
+        writeln!(f, "failures and ends with an error, by reason: {}", list(&counts.failures))?;
         writeln!(f, "watch events: {}", list(&counts.events))?;
         let Asks { lists, watches, streaming_lists, broken, truncated, garbled, begun, .. } = asks;
         writeln!(f, "requests: {begun}, of which answered: {lists} lists, {watches} watches, {streaming_lists} streaming lists")?;
-        write!(f, "refused by status: {}; broken {broken}, cut short {truncated}, garbled {garbled}", list(&asks.refused))
+        writeln!(f, "refused by the server, by status: {}", list(&asks.denied))?;
+        write!(f, "refused by the run, by status: {}; broken {broken}, cut short {truncated}, garbled {garbled}", list(&asks.refused))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The paces of the informers of one run, each by path and selector.
+/// The paces of the informers of one run, each by its path.
 #[derive(Debug, Default)]
 pub(crate) struct Paces {
     informers: BTreeMap<String, Pace>,
@@ -21,6 +21,11 @@ struct Pace {
 }
 
 impl Paces {
+    /// An informer begins, perhaps in the place of an earlier one.
+    pub(crate) fn begins(&mut self, informer: &str) {
+        self.informers.remove(informer);
+    }
+
     /// An informer asks.
     pub(crate) fn asks(&mut self, informer: &str, now: Instant) {
         let Some(pace) = self.informers.get_mut(informer) else { return };
@@ -76,5 +81,9 @@ mod tests {
             paces.asks(informer, after(waits));
         }
         assert_eq!(paces.too_soon().len(), 2, "{:?}", paces.too_soon());
+        paces.fails("a", after(5));
+        paces.begins("a");
+        paces.asks("a", after(0));
+        assert_eq!(paces.too_soon().len(), 2, "another one begins whenever it likes");
     }
 }

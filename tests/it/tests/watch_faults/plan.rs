@@ -25,6 +25,8 @@ pub(crate) enum Churn {
     Side,
     /// Some come for many other namespaces, or go.
     Crowd,
+    /// One comes for the whole cluster, or goes.
+    Wide,
 }
 
 /// One run.
@@ -71,7 +73,8 @@ impl Plan {
         let mut with_churn = |faults: Vec<Fault>| {
             let mut phase: Phase = faults.into_iter().map(|fault| (fault, Vec::new())).collect();
             let count = phase.len();
-            for churn in [Churn::Late, Churn::Again, Churn::Side, Churn::Crowd] {
+            let others = if seed.is_multiple_of(2) { Churn::Crowd } else { Churn::Wide };
+            for churn in [Churn::Late, Churn::Again, Churn::Side, others] {
                 if let Some((_, changes)) = phase.get_mut(random.random_range(0..count.max(1))) {
                     changes.push(churn);
                 }

@@ -56,7 +56,8 @@ impl Scene {
         let kubeconfig = folder.path().join("kubeconfig");
         cluster.kubeconfig_through(proxy.address(), &kubeconfig)?;
         let (cluster, trouble) = (Arc::clone(cluster), Trouble::new(plan.lists_only));
-        Ok(Self { cluster, proxy, trouble, metrics: Arc::default(), writer, kubeconfig, _folder: folder })
+        let metrics = Arc::new(Metrics::new(trouble.clone()));
+        Ok(Self { cluster, proxy, trouble, metrics, writer, kubeconfig, _folder: folder })
     }
 
     async fn client(&self) -> Result<Client> {
@@ -133,9 +134,11 @@ impl Run {
         timeout(DEADLINE, self.cast.settle()).await.context("the first list does not come")?;
         self.phase(scene, &plan.before).await?;
         if let Some(fault) = plan.restart {
-            let broken = scene.trouble.asks().borrow().broken;
+            // Who waits anyway would not notice that the server is away.
+            until("informers that follow the server", DEADLINE, async || Ok(self.cast.follows().then_some(()))).await?;
+            let away = scene.trouble.asks().borrow().away();
             place.restarted().await?;
-            self.figures.fault(fault, scene.trouble.asks().borrow().broken > broken);
+            self.figures.fault(fault, scene.trouble.asks().borrow().away() > away);
         }
         self.phase(scene, &plan.after).await?;
 
@@ -143,12 +146,14 @@ impl Run {
         let written = scene.writer.stop().await?;
         self.figures.writes = written.writes;
         self.figures.unsure_writes = written.unsure;
-        let truths = self.converge(scene, &plan.namespace).await?;
+        self.converge(scene, &plan.namespace).await?;
         if let Some(peer) = &mut peer {
             peer.agrees(&self.cast.view().context("nobody is attached")?).await?;
             self.figures.side_by_side += 1;
         }
         self.cast.attach_last()?;
+        // They may be seated at an informer that is only beginning.
+        let truths = self.converge(scene, &plan.namespace).await?;
         timeout(DEADLINE, self.cast.settle()).await.context("those who come last are told nothing")?;
         Ok((truths, written.books))
     }
@@ -165,7 +170,8 @@ impl Run {
                         Churn::Late => cast.attach_late()?,
                         Churn::Again => cast.toggle_again()?,
                         Churn::Side => cast.renew_side()?,
-                        Churn::Crowd => cast.toggle_crowd()?,
+                        Churn::Crowd => cast.toggle_crowd(),
+                        Churn::Wide => cast.toggle_wide(),
                     }
                 }
                 Ok(())

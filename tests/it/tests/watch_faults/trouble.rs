@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
+use wharf_cache::InformerSpec;
 
 use crate::pace::Paces;
 
@@ -29,6 +30,8 @@ pub(crate) struct Asks {
     pub(crate) watches: u64,
     /// Watches that ask for the initial state as well.
     pub(crate) streaming_lists: u64,
+    /// What the server itself refused, by status: one that is about to stop says 429.
+    pub(crate) denied: BTreeMap<u16, u64>,
     /// Requests that were refused here, by status.
     pub(crate) refused: BTreeMap<u16, u64>,
     /// Lists and watches among them, by status and path with selector: of one informer each.
@@ -88,6 +91,12 @@ impl Trouble {
         *self.state.body.lock() = None;
     }
 
+    /// An informer begins, so without a failure before.
+    pub(crate) fn begins(&self, spec: &InformerSpec) {
+        let namespace = spec.scope.namespace().map(|namespace| format!("/namespaces/{namespace}")).unwrap_or_default();
+        self.state.paces.lock().begins(&format!("/api/v1{namespace}/configmaps"));
+    }
+
     /// Who has asked too soon after a failure.
     pub(crate) fn too_soon(&self) -> Vec<String> {
         self.state.paces.lock().too_soon().to_vec()
@@ -95,6 +104,13 @@ impl Trouble {
 
     pub(crate) fn asks(&self) -> watch::Receiver<Asks> {
         self.state.asks.subscribe()
+    }
+}
+
+impl Asks {
+    /// How often the server was not there, or about to go.
+    pub(crate) fn away(&self) -> u64 {
+        self.broken + self.denied.iter().filter(|(status, _)| matches!(**status, 429 | 503)).map(|(_, count)| count).sum::<u64>()
     }
 }
 
@@ -141,10 +157,11 @@ where
             };
             match response {
                 Ok(response) => {
-                    if response.status().is_success() {
+                    let status = response.status();
+                    if status.is_success() {
                         state.succeeded(&ask);
-                    } else if matches!(response.status().as_u16(), 429 | 500) {
-                        state.failed(&ask);
+                    } else {
+                        state.denied(&ask, status.as_u16());
                     }
                     let state = ask.group.is_some().then_some(state);
                     Ok(response.map(|body| TroubledBody { inner: body.map_err(Into::into).boxed_unsync(), state, left: None }))
@@ -161,12 +178,12 @@ where
 
 /// What a request is about.
 struct Ask {
-    /// Path and selector of a list or watch; `None` for everything else.
+    /// Path, and selector if there is one, of a list or watch; `None` for everything else.
     group: Option<String>,
     watch: bool,
     streaming: bool,
     /// Must a failure be followed by a wait? Not where a plain list may be tried instead, nor for
-    /// the list that only compares. And those with a selector are begun anew in the middle.
+    /// the list that only compares. Informers with a selector are left out.
     paced: bool,
 }
 
@@ -174,7 +191,7 @@ impl Ask {
     fn of(request: &Request<Body>) -> Self {
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
         let selector = query.split('&').find(|part| part.starts_with("labelSelector=")).unwrap_or_default();
-        let group = path.ends_with("/configmaps").then(|| format!("{path} {selector}"));
+        let group = path.ends_with("/configmaps").then(|| format!("{path}{selector}"));
         let has = |part: &str| query.split('&').any(|other| other == part);
         let streaming = has("sendInitialEvents=true");
         let paced = selector.is_empty() && !streaming && !has("resourceVersionMatch=Exact");
@@ -225,6 +242,13 @@ impl State {
                 Ask { watch: true, .. } => asks.watches += 1,
                 Ask { .. } => asks.lists += 1,
             });
+        }
+    }
+
+    fn denied(&self, ask: &Ask, status: u16) {
+        self.asks.send_modify(|asks| *asks.denied.entry(status).or_default() += 1);
+        if matches!(status, 429 | 500) {
+            self.failed(ask);
         }
     }
 
