@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use wharf_cache::{InformerSpec, InformerState, Informers, Options, Registration, Scope};
 use wharf_core::Reason;
 
-use crate::fake::{Fake, Reply, by_lists, config_maps, list, object_in, status};
+use crate::fake::{Fake, Reply, by_lists, config_maps, list, object_in, page, status, status_object};
 use crate::recorder::Recorder;
 
 fn in_namespace(namespace: &str) -> InformerSpec {
@@ -134,6 +134,33 @@ async fn a_move_waits_for_an_informer_that_is_behind() {
     until(&informers, &["*:2"]).await;
     assert_eq!(a.recorder.lines(), ["moving", "recovered"]);
     assert!(own.is_closed());
+}
+
+/// A list that is under way has shown something, too, before its version is known.
+#[tokio::test(start_paused = true)]
+async fn a_move_does_not_go_back_behind_half_a_list() {
+    let fake = Fake::new();
+    fake.lists_by(|uri| match uri.contains("/namespaces/a/") {
+        true if uri.contains("continue=") => Reply::Hang,
+        true if uri.contains("resourceVersion=10") => page("40", "next", &[object_in("a", "x", "x", "30")]),
+        true => list("10", &[object_in("a", "x", "x", "5")]),
+        false => list("20", &[object_in("a", "x", "x", "15")]),
+    });
+    let informers = hub(&fake);
+    let own = fake.open_watch();
+    let a = tenant(&informers, "a");
+    a.recorder.take(2).await;
+    own.event("ERROR", &status_object(410, "Expired")).await;
+    assert_eq!(a.recorder.take(1).await, ["Relist update a/x 5 30"]);
+    let wide = fake.open_watch();
+    let all = Recorder::new();
+    let _all = informers.attach(config_maps(), all.clone());
+    assert_eq!(all.take(2).await, ["InitialList add a/x 15", "synced"]);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!((scopes(&informers), a.recorder.lines()), (vec!["*:1".to_owned(), "a:1".to_owned()], vec![]));
+    wide.event("MODIFIED", &object_in("a", "x", "x", "41")).await;
+    until(&informers, &["*:2"]).await;
+    assert_eq!(a.recorder.lines(), ["moving", "Relist update a/x 30 41", "recovered"]);
 }
 
 /// A host that may not list the whole cluster watches per namespace, and asks again rarely.
