@@ -105,13 +105,7 @@ impl Fault {
                 trouble.disturb(BodyTrouble::Truncate(random.random_range(1..5_000)));
                 comes(asks, |asks| asks.truncated > before).await
             }
-            Self::Garbled => {
-                let (asks, counts) = (trouble.asks(), scene.metrics.counts());
-                let unreadable = |counts: &Counts| counts.failures.get(&Reason::Undecodable).copied().unwrap_or_default();
-                let (garbled, failed) = (asks.borrow().garbled, unreadable(&counts.borrow()));
-                trouble.disturb(BodyTrouble::Garble);
-                comes(asks, |asks| asks.garbled > garbled).await && comes(counts, |counts| unreadable(counts) > failed).await
-            }
+            Self::Garbled => garble(scene).await,
             Self::Compaction => return compaction(scene).await,
             Self::Restart | Self::Kill => false,
         };
@@ -149,6 +143,28 @@ async fn refuse(scene: &Scene, status: u16) -> bool {
         refused.any(|(each, count)| *count > before.get(each).copied().unwrap_or_default() + 1)
     };
     comes(asks, again).await
+}
+
+/// Takes effect once an informer has failed because of it. The first body that is hit may be one
+/// that nobody needs any more: then another one is.
+async fn garble(scene: &Scene) -> bool {
+    const TRIES: u32 = 5;
+    const NOTICED: Duration = Duration::from_secs(5);
+    let unreadable = |counts: &Counts| counts.failures.get(&Reason::Undecodable).copied().unwrap_or_default();
+    let mut counts = scene.metrics.counts();
+    let before = unreadable(&counts.borrow());
+    for _ in 0..TRIES {
+        let asks = scene.trouble.asks();
+        let garbled = asks.borrow().garbled;
+        scene.trouble.disturb(BodyTrouble::Garble);
+        if !comes(asks, |asks| asks.garbled > garbled).await {
+            return false;
+        }
+        if timeout(NOTICED, counts.wait_for(|counts| unreadable(counts) > before)).await.is_ok_and(|found| found.is_ok()) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Takes effect once an informer was told that its version is too old.

@@ -75,7 +75,10 @@ impl Plan {
             let count = phase.len();
             let others = if seed.is_multiple_of(2) { Churn::Crowd } else { Churn::Wide };
             for churn in [Churn::Late, Churn::Again, Churn::Side, others] {
-                if let Some((_, changes)) = phase.get_mut(random.random_range(0..count.max(1))) {
+                let at = random.random_range(0..count.max(1));
+                // Who moves to an informer that has just listed need not go on from an old version.
+                let moved = |fault: Fault| fault == Fault::Compaction && churn == others;
+                if let Some((_, changes)) = phase.get_mut(at).filter(|(fault, _)| !moved(*fault)) {
                     changes.push(churn);
                 }
             }
