@@ -75,10 +75,11 @@ impl Cluster {
         let etcd = start_etcd(folder.path(), ports)?;
         let mut api_server = start_api_server(folder.path(), ports, &[])?;
         // The API server makes its certificate early, long before it is ready.
-        let certificate = folder.path().join("certs").join("apiserver.crt");
+        // The key is written after it: before that, the certificate may be a file without a word.
+        let key = folder.path().join("certs").join("apiserver.key");
         until("the API server's certificate", READY, async || {
             alive(&mut api_server, folder.path())?;
-            Ok(certificate.exists().then_some(()))
+            Ok(key.exists().then_some(()))
         })
         .await?;
         let kubeconfig = folder.path().join("kubeconfig");
