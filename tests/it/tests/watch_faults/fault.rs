@@ -167,18 +167,26 @@ async fn garble(scene: &Scene) -> bool {
     false
 }
 
-/// Takes effect once an informer was told that its version is too old.
+/// Takes effect once an informer was told that its version is too old. Who is just listing when
+/// it happens needs no version, so there may have to be another time.
 async fn compaction(scene: &Scene) -> Result<bool> {
-    let counts = scene.metrics.counts();
+    const TRIES: u32 = 3;
     let expired = |counts: &Counts| counts.failures.get(&Reason::WatchExpired).copied().unwrap_or_default();
-    let before = expired(&counts.borrow());
-    scene.proxy.cut();
-    scene.writer.more(20).await?;
-    scene.cluster.compact().await?;
-    // A revision behind the compacted one must be there, or nothing that is needed is missing.
-    scene.writer.more(2).await?;
-    scene.heal();
-    Ok(comes(counts, |counts| expired(counts) > before).await)
+    for _ in 0..TRIES {
+        let counts = scene.metrics.counts();
+        comes(scene.metrics.counts(), |counts| counts.following.values().all(|follows| *follows)).await;
+        let before = expired(&counts.borrow());
+        scene.proxy.cut();
+        scene.writer.more(20).await?;
+        scene.cluster.compact().await?;
+        // A revision behind the compacted one must be there, or nothing that is needed is missing.
+        scene.writer.more(2).await?;
+        scene.heal();
+        if comes(counts, |counts| expired(counts) > before).await {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 async fn comes<T>(mut counts: watch::Receiver<T>, wanted: impl FnMut(&T) -> bool) -> bool {

@@ -28,6 +28,8 @@ pub(crate) struct Counts {
     /// Lists and watches that failed, or ended with an error.
     pub(crate) failures: BTreeMap<Reason, u64>,
     pub(crate) events: BTreeMap<&'static str, u64>,
+    /// Does each informer follow the server? By scope and selector.
+    pub(crate) following: BTreeMap<String, bool>,
     /// Objects in which a streaming list differs from a list of the same version.
     pub(crate) differs: u64,
 }
@@ -35,6 +37,16 @@ pub(crate) struct Counts {
 impl Metrics {
     pub(crate) fn new(trouble: Trouble) -> Self {
         Self { trouble, counts: watch::Sender::default() }
+    }
+
+    fn follows(&self, spec: &InformerSpec, follows: Option<bool>) {
+        let name = format!("{} {}", spec.scope, spec.label_selector);
+        self.counts.send_modify(|counts| {
+            match follows {
+                Some(follows) => counts.following.insert(name, follows),
+                None => counts.following.remove(&name),
+            };
+        });
     }
 
     pub(crate) fn counts(&self) -> watch::Receiver<Counts> {
@@ -45,6 +57,15 @@ impl Metrics {
 impl CacheMetrics for Metrics {
     fn started(&self, spec: &InformerSpec) {
         self.trouble.begins(spec);
+        self.follows(spec, Some(false));
+    }
+
+    fn synced(&self, spec: &InformerSpec, synced: bool) {
+        self.follows(spec, Some(synced));
+    }
+
+    fn stopped(&self, spec: &InformerSpec) {
+        self.follows(spec, None);
     }
 
     fn relist(&self, _spec: &InformerSpec, reason: Reason) {
