@@ -146,7 +146,7 @@ impl Shared {
 
     /// Objects of a full list, in one step. An object that did not change is kept as it is.
     pub(crate) fn listed(&self, objects: Vec<Object>) {
-        let mut apply = self.apply.lock();
+        let apply = self.apply.lock();
         if apply.stopped || objects.is_empty() {
             return;
         }
