@@ -224,6 +224,7 @@ impl Hub {
                 self.options.clone(),
                 not_older_than,
                 stop.clone(),
+                self.tasks.clone(),
             ));
         }
         (shared, stop)
@@ -249,6 +250,7 @@ async fn follow(
     options: Options,
     not_older_than: Box<str>,
     stop: CancellationToken,
+    tasks: TaskTracker,
 ) {
     let (kind, scope) = (&shared.spec.kind, &shared.spec.scope);
     tracing::info!(%kind, %scope, "informer starts");
@@ -256,7 +258,8 @@ async fn follow(
         let (own, source, discovery, options) = (shared.clone(), source.clone(), discovery.clone(), options.clone());
         let from = not_older_than.clone();
         let run = async move { Reflector::new(&own, source, &discovery, options, from).run().await };
-        let task = AbortOnDropHandle::new(tokio::spawn(run));
+        // Counted, so that a shutdown waits for it too.
+        let task = AbortOnDropHandle::new(tasks.spawn(run));
         let Some(ended) = stop.run_until_cancelled(task).await else { break };
         let failure = Failure::new(Class::Defect, format_args!("the informer has ended: {ended:?}"));
         tracing::error!(%kind, %scope, reason = %failure.class.reason(), error = %failure, "an informer has ended and begins anew");
