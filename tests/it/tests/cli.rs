@@ -120,7 +120,7 @@ fn get_without_a_cluster_says_where_it_looked() -> Result<()> {
         assert!(err(&output).contains(word), "{word:?} is missing in:\n{}", err(&output));
     }
     // Nobody listens there.
-    let output = wharf(&["get", "pods", "--server", "http://127.0.0.1:1", "--token", "s3cret"])?;
+    let output = wharf(&["get", "pods", "--server", "https://127.0.0.1:1", "--token", "s3cret"])?;
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("no answer from 127.0.0.1:1") && !err(&output).contains("s3cret"), "{}", err(&output));
     Ok(())

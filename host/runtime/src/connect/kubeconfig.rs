@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 
+use crate::config::Way;
+
 /// What a context says.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
@@ -16,11 +18,13 @@ pub(super) struct Chosen {
 
 /// Finds the kubeconfig and its context, as kubectl does: `file` alone, or the files that
 /// KUBECONFIG lists, or `~/.kube/config`. Of listed files those that are not there are left out.
-/// `None` if there is no file at all, or only files without clusters. Blocking.
+/// `None` if there is no file at all, or only files without clusters. A server that is named
+/// elsewhere needs no context. Blocking.
 ///
 /// # Errors
 /// A file that cannot be read, or a context that is not there.
-pub(super) fn find(file: Option<&Path>, context: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Option<Chosen>> {
+pub(super) fn find(way: &Way, env: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Option<Chosen>> {
+    let (file, context) = (way.kubeconfig.as_deref(), way.context.as_deref());
     let (paths, asked) = match file {
         Some(file) => (vec![file.to_owned()], true),
         None => (listed(env), context.is_some()),
@@ -30,7 +34,9 @@ pub(super) fn find(file: Option<&Path>, context: Option<&str>, env: &dyn Fn(&str
         if file.is_none() && !path.exists() {
             continue;
         }
-        let read = read(path)?;
+        let mut read = read(path)?;
+        // An empty one says nothing, and must not hide that of a later file.
+        read.current_context = read.current_context.filter(|name| !name.is_empty());
         merged = Some(match merged {
             Some(first) => first.merge(read).with_context(|| format!("merge the kubeconfig {}", path.display()))?,
             None => read,
@@ -41,6 +47,7 @@ pub(super) fn find(file: Option<&Path>, context: Option<&str>, env: &dyn Fn(&str
         None if asked => bail!("there is no kubeconfig {names}, and a context was asked for"),
         None => Ok(None),
         Some(merged) if !asked && merged.clusters.is_empty() && merged.contexts.is_empty() => Ok(None),
+        Some(merged) if way.server.is_some() && context.or(merged.current_context.as_deref()).is_none() => Ok(Some(Chosen::default())),
         Some(merged) => choose(&merged, context).with_context(|| format!("use the kubeconfig {names}")).map(Some),
     }
 }
@@ -62,7 +69,7 @@ fn read(path: &Path) -> anyhow::Result<Kubeconfig> {
 }
 
 fn choose(kubeconfig: &Kubeconfig, context: Option<&str>) -> anyhow::Result<Chosen> {
-    let Some(name) = context.or(kubeconfig.current_context.as_deref()).filter(|name| !name.is_empty()) else {
+    let Some(name) = context.or(kubeconfig.current_context.as_deref()) else {
         bail!("it has no current context; name one with --context: {}", names(kubeconfig.contexts.iter().map(|named| &named.name)));
     };
     let found = kubeconfig.contexts.iter().find(|named| named.name == name).and_then(|named| named.context.as_ref());
@@ -107,6 +114,10 @@ mod tests {
     const TWO: &str = "apiVersion: v1\nkind: Config\ncurrent-context: z\nclusters: [{name: d, cluster: {server: 'https://two:2'}}]\n\
         contexts: [{name: z, context: {cluster: d}}]\n";
 
+    fn find(file: Option<&Path>, context: Option<&str>, env: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Option<Chosen>> {
+        super::find(&Way { kubeconfig: file.map(Path::to_owned), context: context.map(str::to_owned), ..Way::default() }, env)
+    }
+
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("one"), ONE).unwrap();
@@ -132,6 +143,9 @@ mod tests {
         let env = move |name: &str| (name == "KUBECONFIG").then(|| list.clone());
         assert_eq!(find(None, None, &env).unwrap().unwrap().cluster.server.as_deref(), Some("https://one:1"));
         assert_eq!(find(None, Some("z"), &env).unwrap().unwrap().cluster.server.as_deref(), Some("https://two:2"));
+        // The first one that says something about the context counts.
+        std::fs::write(folder.path().join("none"), "current-context: ''\n").unwrap();
+        assert_eq!(find(None, None, &env).unwrap().unwrap().cluster.server.as_deref(), Some("https://one:1"));
         let nowhere = |name: &str| (name == "HOME").then(|| "/no/such/home".to_owned());
         assert!(find(None, None, &nowhere).unwrap().is_none());
         assert!(find(None, Some("a"), &nowhere).is_err());

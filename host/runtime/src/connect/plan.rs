@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use http::Uri;
-use kube::config::AuthInfo;
+use kube::config::{AuthInfo, Cluster};
 
 use super::kubeconfig::{self, Chosen};
 use super::proxy::{self, Proxy};
@@ -52,7 +52,7 @@ impl Plan {
 
     fn within(way: &Way, env: &dyn Fn(&str) -> Option<String>, account: &Path) -> anyhow::Result<Self> {
         let set = |name: &str| env(name).filter(|text| !text.is_empty());
-        let chosen = kubeconfig::find(way.kubeconfig.as_deref(), way.context.as_deref(), env)?;
+        let chosen = kubeconfig::find(way, env)?;
         let pod = set("KUBERNETES_SERVICE_HOST").zip(set("KUBERNETES_SERVICE_PORT"));
         let chosen = match (chosen, pod) {
             (Some(chosen), _) => chosen,
@@ -66,48 +66,19 @@ impl Plan {
     }
 
     /// Puts what was said over what was found.
-    fn merge(way: &Way, Chosen { mut cluster, mut user, namespace }: Chosen, env: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
+    fn merge(way: &Way, Chosen { mut cluster, user, namespace }: Chosen, env: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
         if let Some(server) = &way.server {
             cluster.server = Some(server.clone());
             // The name in the certificate belongs to the other server.
             cluster.tls_server_name = None;
         }
-        let text = cluster.server.as_deref().filter(|server| !server.is_empty()).context("the cluster in the kubeconfig has no server")?;
-        let server: Uri = text.parse().with_context(|| format!("the server's URL {text:?} cannot be read"))?;
-        if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
-            bail!("the server's URL {text:?} is neither http:// nor https://");
-        }
-        if way.token.is_some() || way.token_file.is_some() {
-            // Another identity: nothing of the old one may go along, or the server would take that.
-            user = AuthInfo {
-                impersonate: user.impersonate,
-                impersonate_uid: user.impersonate_uid,
-                impersonate_groups: user.impersonate_groups,
-                impersonate_user_extra: user.impersonate_user_extra,
-                ..AuthInfo::default()
-            };
-        }
-        let token_file = match &way.token {
-            Some(token) => {
-                user.token = Some(token.expose().to_owned().into());
-                None
-            }
-            None => way.token_file.clone().or_else(|| user.token_file.take().map(PathBuf::from)),
-        };
-        user.token_file = None;
+        let server = server_of(&cluster)?;
+        let authority = authority_of(way, &mut cluster)?;
+        let (mut user, token_file) = user_of(way, user, &server)?;
+        // After everything that was said: the plugin must make credentials for the server that gets them.
         if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
             exec.cluster = Some((&cluster).try_into().context("read the certificate authority for the exec plugin")?);
         }
-        let authority = match (&way.certificate_authority, way.insecure_skip_tls_verify) {
-            (_, true) => Authority::Unchecked,
-            (Some(file), false) => Authority::File(file.clone()),
-            (None, false) if cluster.insecure_skip_tls_verify == Some(true) => Authority::Unchecked,
-            (None, false) => match (cluster.certificate_authority_data, cluster.certificate_authority) {
-                (Some(data), _) if !data.is_empty() => Authority::Data(data),
-                (_, Some(file)) if !file.is_empty() => Authority::File(file.into()),
-                _ => Authority::System,
-            },
-        };
         let proxy = proxy::choose(&server, cluster.proxy_url.as_deref(), env)?;
         let tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
         let namespace = namespace.unwrap_or_else(|| "default".to_owned());
@@ -118,6 +89,86 @@ impl Plan {
     pub(super) fn host(&self) -> String {
         self.server.authority().map(ToString::to_string).unwrap_or_default()
     }
+}
+
+fn server_of(cluster: &Cluster) -> anyhow::Result<Uri> {
+    let text = cluster.server.as_deref().filter(|server| !server.is_empty()).context("the cluster in the kubeconfig has no server")?;
+    if text.contains('@') {
+        // A user in a URL comes with a password: the value is not shown.
+        bail!("the server's URL has a user in it; write https://HOST:PORT, and the credentials to the kubeconfig's user");
+    }
+    let server: Uri = text.parse().with_context(|| format!("the server's URL {text:?} cannot be read"))?;
+    if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
+        bail!("the server's URL {text:?} is neither http:// nor https://");
+    }
+    Ok(server)
+}
+
+/// What the server's certificate is checked against; leaves in the cluster what really counts.
+/// What was said wins as a whole over the kubeconfig, as in client-go.
+fn authority_of(way: &Way, cluster: &mut Cluster) -> anyhow::Result<Authority> {
+    let unchecked = way.insecure_skip_tls_verify;
+    match (&way.certificate_authority, unchecked) {
+        (Some(_), true) => bail!("a certificate authority is named, and checking the certificate is off; leave one of the two out"),
+        (None, false) => {}
+        (file, _) => {
+            cluster.insecure_skip_tls_verify = unchecked.then_some(true);
+            cluster.certificate_authority_data = None;
+            cluster.certificate_authority = file.as_ref().map(|file| file.to_string_lossy().into_owned());
+        }
+    }
+    // An empty text is none; kube would read a file of that name.
+    let named = |text: &mut Option<String>| *text = text.take().filter(|text| !text.is_empty());
+    named(&mut cluster.certificate_authority_data);
+    named(&mut cluster.certificate_authority);
+    let unchecked = cluster.insecure_skip_tls_verify == Some(true);
+    Ok(match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+        (None, None) if unchecked => Authority::Unchecked,
+        (None, None) => Authority::System,
+        (data, _) if unchecked => {
+            let name = if data.is_some() { "certificate-authority-data" } else { "certificate-authority" };
+            bail!("the cluster in the kubeconfig has both {name} and insecure-skip-tls-verify: true; take one of the two out")
+        }
+        (Some(data), _) => Authority::Data(data.clone()),
+        (None, Some(file)) => Authority::File(file.into()),
+    })
+}
+
+/// Who we are for this server, and the file with the token.
+fn user_of(way: &Way, mut user: AuthInfo, server: &Uri) -> anyhow::Result<(AuthInfo, Option<PathBuf>)> {
+    let said = way.token.is_some() || way.token_file.is_some();
+    let plain = server.scheme_str() == Some("http");
+    if said && plain {
+        bail!("a token is named (--token or --token-file), but {server} is no https:// server: everybody on the way could read it");
+    }
+    if said || plain {
+        // Another identity: nothing of the old one may go along, or the server would take that. And
+        // without TLS nobody is shown credentials, as in client-go.
+        user = AuthInfo {
+            impersonate: user.impersonate,
+            impersonate_uid: user.impersonate_uid,
+            impersonate_groups: user.impersonate_groups,
+            impersonate_user_extra: user.impersonate_user_extra,
+            ..AuthInfo::default()
+        };
+    }
+    if let Some(provider) = &user.auth_provider {
+        let instead = match provider.name.as_str() {
+            "gcp" => "gke-gcloud-auth-plugin",
+            "azure" => "kubelogin",
+            _ => "an exec plugin",
+        };
+        bail!("the kubeconfig's user has the auth-provider {:?}, a form that is not known any more; use {instead} (exec)", provider.name);
+    }
+    let token_file = match &way.token {
+        Some(token) => {
+            user.token = Some(token.expose().to_owned().into());
+            None
+        }
+        None => way.token_file.clone().or_else(|| user.token_file.take().map(PathBuf::from)),
+    };
+    user.token_file = None;
+    Ok((user, token_file))
 }
 
 /// The account that the kubelet mounts.
@@ -174,8 +225,103 @@ mod tests {
         assert!(plan.user.client_certificate.is_none() && plan.user.client_key.is_none() && plan.user.token.is_some());
         assert_eq!(plan.user.impersonate.as_deref(), Some("jane"));
 
-        let way = Way { insecure_skip_tls_verify: true, ..way };
-        assert_eq!(Plan::of(&way, &env(&[])).unwrap().authority, Authority::Unchecked);
+        let way = Way { insecure_skip_tls_verify: true, certificate_authority: None, ..way };
+        assert_eq!(Plan::of(&way, &env(&[])).unwrap().authority, Authority::Unchecked, "over the kubeconfig's authority");
+    }
+
+    /// A plan for a kubeconfig with these fields of its cluster and its user.
+    fn planned(way: &Way, cluster: &str, user: &str) -> anyhow::Result<Plan> {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{{name: c, cluster: {{{cluster}}}}}]\n\
+             users: [{{name: u, user: {{{user}}}}}]\ncontexts: [{{name: a, context: {{cluster: c, user: u}}}}]\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        std::fs::write(&file, text).unwrap();
+        Plan::of(&Way { kubeconfig: Some(file), ..way.clone() }, &env(&[]))
+    }
+
+    #[test]
+    fn without_tls_no_credentials_go_along() {
+        let exec = "exec: {apiVersion: client.authentication.k8s.io/v1, command: cat, interactiveMode: Never}";
+        for user in ["token: t", "tokenFile: t", "username: u, password: p", exec, "auth-provider: {name: gcp}", "client-certificate: c"] {
+            let user = format!("{user}, as: jane");
+            let plan = planned(&Way::default(), "server: 'http://one:1'", &user).unwrap();
+            let only = AuthInfo { impersonate: Some("jane".to_owned()), ..AuthInfo::default() };
+            assert_eq!(format!("{:?} {:?}", plan.user, plan.token_file), format!("{only:?} None"), "{user}");
+        }
+        // Nor does the pod's token.
+        let pod = [("KUBERNETES_SERVICE_HOST", "10.0.0.1"), ("KUBERNETES_SERVICE_PORT", "443")];
+        let way = Way { server: Some("http://one:1".to_owned()), ..Way::default() };
+        assert_eq!(Plan::of(&way, &env(&pod)).unwrap().token_file, None);
+        // What was asked for by name is not left out in silence.
+        let token = Way { token: Some("t0ken".to_owned().into()), ..way.clone() };
+        let file = Way { token_file: Some("/t0ken".into()), ..way };
+        for way in [token, file] {
+            let error = Plan::of(&way, &env(&[])).unwrap_err().to_string();
+            assert!(error.contains("--token") && error.contains("http://one:1") && !error.contains("t0ken"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_user_in_the_servers_url_is_refused_and_not_shown() {
+        for server in ["https://us3r:s3cret@one:1", "s3cret@one:1", "https://one:1/@s3cret"] {
+            let error = format!("{:#}", planned(&Way::default(), &format!("server: '{server}'"), "").unwrap_err());
+            assert!(error.contains("https://HOST:PORT") && !error.contains("s3cret") && !error.contains("us3r"), "{error}");
+        }
+    }
+
+    #[test]
+    fn auth_providers_are_refused_with_what_to_use() {
+        for (name, instead) in [("gcp", "gke-gcloud-auth-plugin"), ("azure", "kubelogin"), ("oidc", "exec plugin")] {
+            let user = format!("auth-provider: {{name: {name}, config: {{cmd-path: /no/such, access-token: s3cret}}}}");
+            let error = planned(&Way::default(), "server: 'https://one:1'", &user).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(instead) && !error.contains("s3cret"), "{error}");
+            // Another identity needs none.
+            let way = Way { token: Some("t".to_owned().into()), ..Way::default() };
+            assert!(planned(&way, "server: 'https://one:1'", &user).is_ok());
+        }
+    }
+
+    #[test]
+    fn an_authority_that_is_not_looked_at_is_refused() {
+        for field in ["certificate-authority-data", "certificate-authority"] {
+            let cluster = format!("server: 'https://one:1', {field}: YQ==, insecure-skip-tls-verify: true");
+            let error = planned(&Way::default(), &cluster, "").unwrap_err().to_string();
+            assert!(error.contains("kubeconfig") && error.contains(&format!("{field} and insecure-skip-tls-verify")), "{error}");
+            // What was said wins over both.
+            let way = Way { certificate_authority: Some("/ca".into()), ..Way::default() };
+            assert_eq!(planned(&way, &cluster, "").unwrap().authority, Authority::File("/ca".into()));
+            let way = Way { insecure_skip_tls_verify: true, ..Way::default() };
+            assert_eq!(planned(&way, &cluster, "").unwrap().authority, Authority::Unchecked);
+        }
+        let cluster = "server: 'https://one:1', certificate-authority-data: '', insecure-skip-tls-verify: true";
+        assert_eq!(planned(&Way::default(), cluster, "").unwrap().authority, Authority::Unchecked);
+    }
+
+    #[test]
+    fn an_exec_plugin_is_told_of_the_server_that_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let ca = folder.path().join("ca");
+        std::fs::write(&ca, "PEM").unwrap();
+        let way = Way { server: Some("https://two:2".to_owned()), certificate_authority: Some(ca), ..Way::default() };
+        let cluster = "server: 'https://one:1', tls-server-name: inner, insecure-skip-tls-verify: true";
+        let user = "exec: {apiVersion: client.authentication.k8s.io/v1, command: cat, interactiveMode: Never, provideClusterInfo: true}";
+        let told = planned(&way, cluster, user).unwrap().user.exec.unwrap().cluster.unwrap();
+        assert_eq!((told.server.as_deref(), told.tls_server_name, told.insecure_skip_tls_verify), (Some("https://two:2"), None, None));
+        assert_eq!(told.certificate_authority_data.as_deref(), Some("PEM\n".as_bytes()));
+    }
+
+    #[test]
+    fn a_server_that_is_named_needs_no_current_context() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        std::fs::write(&file, KUBECONFIG.replace("current-context: a", "current-context: ''")).unwrap();
+        let way = Way { kubeconfig: Some(file), token: Some("t".to_owned().into()), ..Way::default() };
+        assert!(format!("{:#}", Plan::of(&way, &env(&[])).unwrap_err()).contains("--context: a"));
+        let way = Way { server: Some("https://two:2".to_owned()), ..way };
+        let plan = Plan::of(&way, &env(&[])).unwrap();
+        assert_eq!((plan.host().as_str(), plan.authority, plan.namespace.as_str()), ("two:2", Authority::System, "default"));
     }
 
     #[test]
