@@ -10,8 +10,9 @@ const MASKED: &str = "<masked>";
 const MAX_DEPTH: usize = 128;
 
 /// Members whose values are secrets wherever they stand, in lower case: those of TokenReview,
-/// TokenRequest, kubeconfigs, and of the usual OAuth answers.
-const ALWAYS: [&str; 10] = [
+/// TokenRequest, kubeconfigs, and of the usual OAuth answers; and what `kubectl apply` notes down,
+/// which may be a Secret in a body that does not say so.
+const ALWAYS: [&str; 11] = [
     "token",
     "password",
     "client-key-data",
@@ -22,9 +23,10 @@ const ALWAYS: [&str; 10] = [
     "client_secret",
     "clientsecret",
     "private_key",
+    "kubectl.kubernetes.io/last-applied-configuration",
 ];
-/// Members of a Secret: its contents, also as `kubectl apply` notes them down.
-const OF_SECRETS: [&str; 3] = ["data", "stringdata", "kubectl.kubernetes.io/last-applied-configuration"];
+/// Members of a Secret: its contents.
+const OF_SECRETS: [&str; 2] = ["data", "stringdata"];
 
 /// All headers on one line: `name: value, name: value`.
 pub(super) fn headers(headers: &HeaderMap) -> String {
@@ -209,7 +211,7 @@ mod tests {
             ),
             (
                 r#"{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":1}","a":"b"}}}"#,
-                true,
+                false,
                 r#"{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"<masked>","a":"b"}}}"#,
             ),
             (r#"{"t\u006fken":"abc"}"#, false, r#"{"t\u006fken":"<masked>"}"#),
