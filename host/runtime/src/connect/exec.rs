@@ -94,15 +94,20 @@ async fn run(plugin: &ExecConfig) -> anyhow::Result<Vec<u8>> {
     let mut answer = Vec::new();
     let mut words = Vec::new();
     let talk = async {
-        let Some(mut err) = err else { return };
+        let Some(mut err) = err else { return Ok(()) };
         // What it says beyond that is read and dropped, so that it is not held up.
         let _read = (&mut err).take(MAX_WORDS).read_to_end(&mut words).await;
         let _read = tokio::io::copy(&mut err, &mut tokio::io::sink()).await;
+        Ok(())
     };
-    let mut out = out.take(MAX_ANSWER + 1);
-    let (read, ()) = tokio::join!(out.read_to_end(&mut answer), talk);
-    read.context("read its answer")?;
-    ensure!(answer.len() as u64 <= MAX_ANSWER, "it answers with more than {MAX_ANSWER} bytes");
+    let listen = async {
+        let mut out = out.take(MAX_ANSWER + 1);
+        out.read_to_end(&mut answer).await.context("read its answer")?;
+        // Said at once: who never stops answering does not close its standard error either.
+        ensure!(answer.len() as u64 <= MAX_ANSWER, "it answers with more than {MAX_ANSWER} bytes");
+        Ok(())
+    };
+    tokio::try_join!(listen, talk)?;
     let status = child.wait().await.context("wait for it")?;
     if !status.success() {
         let words = String::from_utf8_lossy(&words);
@@ -181,6 +186,8 @@ mod tests {
     async fn failures_say_why_and_never_the_answer() {
         for (script, word) in [
             ("echo s3cret; echo not today >&2; exit 1", "not today"),
+            // It would go on for ever.
+            ("while :; do echo s3cret; done", "more than 1048576 bytes"),
             ("echo 's3cret: ['", "no ExecCredential"),
             ("echo '{kind: Pod, apiVersion: v1, s: s3cret}'", "no ExecCredential"),
             ("echo '{kind: ExecCredential, apiVersion: v9, status: {token: s3cret}}'", "v9"),
