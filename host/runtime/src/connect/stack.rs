@@ -11,13 +11,17 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use kube::client::{Body, ConfigExt};
-use tower::{BoxError, Layer, Service};
+use tokio::time::timeout;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::proxy::Proxy;
 use crate::telemetry::http::HttpLog;
 
 /// As Go's dialer: a peer that is gone is noticed, a quiet one is not cut off.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+/// A connection must stand after so long, with all that the proxy and TLS have to say: a peer that
+/// accepts and says nothing would else hold a request for ever.
+const STANDS: Duration = Duration::from_secs(15);
 
 /// Makes a client; does not connect. Must be called in a tokio runtime.
 ///
@@ -29,22 +33,22 @@ pub(super) fn client(config: &kube::Config, proxy: Option<&Proxy>) -> anyhow::Re
     tcp.set_connect_timeout(config.connect_timeout);
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.set_nodelay(true);
-    let Some(proxy) = proxy else { return over(tcp, config) };
+    let Some(proxy) = proxy else { return over(tcp, config, None) };
     match proxy.uri.scheme_str() {
         Some("socks5" | "socks5h") => {
             let mut socks = SocksV5::new(proxy.uri.clone(), tcp);
             if let Some((user, password)) = &proxy.raw {
                 socks = socks.with_auth(user.clone(), password.clone());
             }
-            over(socks, config)
+            over(socks, config, Some(proxy))
         }
         Some("https") => {
             // The proxy's certificate is not the cluster's business: the system's authorities count.
             let plain = kube::Config::new(proxy.uri.clone());
             let tls = plain.rustls_https_connector_with_connector(tcp).context("TLS to the proxy")?;
-            over(tunnel(tls, proxy), config)
+            over(tunnel(tls, proxy), config, Some(proxy))
         }
-        _ => over(tunnel(tcp, proxy), config),
+        _ => over(tunnel(tcp, proxy), config, Some(proxy)),
     }
 }
 
@@ -56,7 +60,7 @@ fn tunnel<C>(inner: C, proxy: &Proxy) -> Tunnel<C> {
     }
 }
 
-fn over<C>(connector: C, config: &kube::Config) -> anyhow::Result<kube::Client>
+fn over<C>(connector: C, config: &kube::Config, proxy: Option<&Proxy>) -> anyhow::Result<kube::Client>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Connection + hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static,
@@ -64,7 +68,15 @@ where
     C::Error: std::error::Error + Send + Sync + 'static,
 {
     let tls = config.rustls_https_connector_with_connector(connector).context("the certificates or the key for TLS")?;
-    let http: hyper_util::client::legacy::Client<_, Body> = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(tls);
+    // A proxy's URL is without its user here.
+    let through = proxy.map(|proxy| format!(" through the proxy {}", proxy.uri)).unwrap_or_default();
+    let bounded = tower::service_fn(move |server: Uri| {
+        let connect = tls.clone().oneshot(server.clone());
+        let late = format!("no connection to {server}{through} within {} s", STANDS.as_secs());
+        Box::pin(async move { timeout(STANDS, connect).await.map_err(|_| BoxError::from(late)).flatten() })
+    });
+    let http: hyper_util::client::legacy::Client<_, Body> =
+        hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(bounded);
     let mut config = config.clone();
     config.headers.push((USER_AGENT, HeaderValue::from_static(concat!("wharf/", env!("CARGO_PKG_VERSION")))));
     let logged = HttpLog.layer(tower::util::MapErr::new(http, BoxError::from));
@@ -75,4 +87,31 @@ where
         Some(auth) => kube::Client::new(base.layer(auth.layer(named)), namespace),
         None => kube::Client::new(base.layer(named), namespace),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_proxy_that_accepts_and_says_nothing_is_named() {
+        let _first = rustls::crypto::ring::default_provider().install_default();
+        // The system takes connections to it; nobody ever answers.
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = format!("127.0.0.1:{}", silent.local_addr().unwrap().port());
+        let mut config = kube::Config::new("https://api.invalid:6443".parse().unwrap());
+        config.accept_invalid_certs = true;
+        for scheme in ["http", "https", "socks5"] {
+            let url = format!("{scheme}://u:s3cret@{proxy}");
+            let chosen = super::super::proxy::choose(&config.cluster_url, Some(&url), &|_| None).unwrap();
+            let client = client(&config, chosen.as_ref()).unwrap();
+            let error = client.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap_err();
+            let text = format!("{:#}", anyhow::Error::from(error));
+            assert!(text.contains(&proxy) && text.contains("api.invalid:6443") && text.contains("within 15 s"), "{text}");
+            assert!(!text.contains("s3cret"), "{text}");
+        }
+    }
 }
