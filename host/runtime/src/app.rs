@@ -19,7 +19,7 @@ use wharf_engine::{Engine, EngineConfig};
 use crate::admin::{ControlEndpoint, ControlServer, Health, LogControl, Probe, Server, StatusSource, serve_health, serve_metrics};
 use crate::clock::Clock;
 use crate::config::{InformerSettings, Settings};
-use crate::connect;
+use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
 use crate::plugins::Registry;
 use crate::plugins::directory::Directory;
@@ -66,7 +66,7 @@ impl Host {
     pub async fn start(settings: &Settings, log: Arc<dyn LogControl>) -> Result<Self, StartError> {
         let started = Instant::now();
         let metrics = Metrics::new();
-        let connection = connect::connect(&settings.way, &metrics, REACHED).await?;
+        let connection = connect::connect(&settings.way, &metrics, Wanted::Accepted { patience: REACHED }).await?;
         let (stop_plugins, stop_rest) = (CancellationToken::new(), CancellationToken::new());
         // Whoever leaves early takes the tasks along.
         let guard = stop_rest.clone().drop_guard();

@@ -27,6 +27,30 @@ pub(super) struct Opened {
     pub(super) valid_until: Option<Timestamp>,
 }
 
+/// Why there is no client.
+pub(super) enum OpenError {
+    /// What is named cannot be used.
+    Unusable(anyhow::Error),
+    /// Whoever makes the credentials has none just now: an exec plugin fails, a token file is not there or
+    /// half written. The next attempt may find some.
+    NotNow(anyhow::Error),
+}
+
+impl OpenError {
+    /// The error, for those who go on in either case.
+    pub(super) fn into_inner(self) -> anyhow::Error {
+        match self {
+            Self::Unusable(error) | Self::NotNow(error) => error,
+        }
+    }
+}
+
+impl From<anyhow::Error> for OpenError {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Unusable(error)
+    }
+}
+
 /// Files with a digest of what was in them; `None` where one could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen(Vec<(PathBuf, Option<[u8; 32]>)>);
@@ -66,7 +90,7 @@ impl Plan {
     ///
     /// # Errors
     /// Something cannot be read, or is not what it should be.
-    pub(super) async fn open(&self) -> anyhow::Result<Opened> {
+    pub(super) async fn open(&self) -> Result<Opened, OpenError> {
         let mut seen = Seen::default();
         let mut config = kube::Config::new(self.server.clone());
         config.default_namespace.clone_from(&self.namespace);
@@ -89,9 +113,10 @@ impl Plan {
         }
         if let Some(path) = &self.token_file {
             let what = || format!("the token file {}", path.display());
-            config.auth_info.token = Some(token(&seen.read(path).await.with_context(what)?).with_context(what)?.into());
+            let read = seen.read(path).await.and_then(|bytes| token(&bytes)).with_context(what);
+            config.auth_info.token = Some(read.map_err(OpenError::NotNow)?.into());
         }
-        let valid_until = self.ask_plugin(&mut config).await?;
+        let valid_until = self.ask_plugin(&mut config).await.map_err(OpenError::NotNow)?;
         let client = stack::client(&config, self.proxy.as_ref())?;
         Ok(Opened { client, seen, valid_until })
     }
@@ -179,7 +204,7 @@ RwAwRAIgEbJHnhFMrxPrT2TymeVgykr7hzJj/1pvzfbOQcZfuzoCIFrnP+lT6PyQ
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("ca"), CA).unwrap();
         std::fs::write(folder.path().join("token"), "abc\n").unwrap();
-        let opened = plan(folder.path()).open().await.unwrap();
+        let opened = plan(folder.path()).open().await.map_err(OpenError::into_inner).unwrap();
         assert_eq!(opened.seen.changed(&opened.seen.again().await), None);
         // Written anew with the same content: nothing has changed.
         std::fs::write(folder.path().join("token"), "abc\n").unwrap();
@@ -201,7 +226,9 @@ RwAwRAIgEbJHnhFMrxPrT2TymeVgykr7hzJj/1pvzfbOQcZfuzoCIFrnP+lT6PyQ
         ] {
             std::fs::write(folder.path().join("ca"), ca).unwrap();
             std::fs::write(folder.path().join("token"), token).unwrap();
-            let error = plan(folder.path()).open().await.err().map(|error| format!("{error:#}")).unwrap();
+            let error = plan(folder.path()).open().await.err().unwrap();
+            assert_eq!(matches!(error, OpenError::NotNow(_)), words.contains(&"token file"), "tokens come and go");
+            let error = format!("{:#}", error.into_inner());
             assert!(words.iter().all(|word| error.contains(word)) && !error.contains("hidden"), "{error}");
         }
     }

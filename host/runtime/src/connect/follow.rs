@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::credentials::{Opened, Seen};
+use super::credentials::{OpenError, Opened, Seen};
 use super::plan::Plan;
 use super::swap::{Current, Swap};
 
@@ -17,7 +17,8 @@ use super::swap::{Current, Swap};
 const LOOK: Duration = Duration::from_secs(10);
 /// A request that failed makes them be looked at at once, but not more often than this.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Exec plugins are asked again because of a 401, or after they failed, at most so often.
+/// Exec plugins are asked at most so often, whatever the cause: they may start programs, ask
+/// people, or be counted by somebody.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Credentials are renewed so long before their end, or after four fifths of a short life.
 const EARLY: Duration = Duration::from_secs(60);
@@ -26,7 +27,7 @@ const EARLY: Duration = Duration::from_secs(60);
 pub(super) fn start(plan: Plan, opened: Opened) -> Swap {
     let Opened { client, seen, valid_until } = opened;
     let current = Current::new(client);
-    let state = State { renewed: Instant::now(), renew_at: renew_at(valid_until), seen };
+    let state = State { renewed: Instant::now(), renew_at: renew_at(valid_until), seen, refused: false };
     tokio::spawn(follow(plan, Arc::downgrade(&current), state));
     Swap(current)
 }
@@ -37,19 +38,22 @@ struct State {
     renew_at: Option<Instant>,
     /// When that was last tried.
     renewed: Instant,
+    /// The server has refused the credentials since then.
+    refused: bool,
 }
 
 async fn follow(plan: Plan, current: std::sync::Weak<Current>, mut state: State) {
     loop {
         wait(&current, state.renew_at).await;
         let Some(in_use) = current.upgrade() else { return };
-        let refused = in_use.refused.swap(false, Ordering::Relaxed);
-        let Some(cause) = state.cause(plan.renewable(), refused).await else { continue };
+        state.refused |= in_use.refused.swap(false, Ordering::Relaxed);
+        let Some(cause) = state.cause(plan.renewable()).await else { continue };
         state.renewed = Instant::now();
-        match plan.open().await {
+        state.refused = false;
+        match plan.open().await.map_err(OpenError::into_inner) {
             Ok(Opened { client, seen, valid_until }) => {
                 in_use.replace(client);
-                state = State { seen, renew_at: renew_at(valid_until), renewed: state.renewed };
+                state = State { seen, renew_at: renew_at(valid_until), ..state };
                 tracing::info!(target: "wharf::host", server = %plan.host(), %cause, "connection to the API server renewed");
             }
             Err(error) => {
@@ -77,7 +81,11 @@ async fn wait(current: &std::sync::Weak<Current>, renew_at: Option<Instant>) {
 
 impl State {
     /// Why another client is needed now, if one is.
-    async fn cause(&self, renewable: bool, refused: bool) -> Option<String> {
+    async fn cause(&self, renewable: bool) -> Option<String> {
+        // A new client means asking the plugin, so all causes wait until it may be asked.
+        if renewable && self.renewed.elapsed() < ASK_AGAIN {
+            return None;
+        }
         let now = self.seen.again().await;
         if let Some(path) = self.seen.changed(&now) {
             return Some(format!("{} has changed", path.display()));
@@ -85,7 +93,7 @@ impl State {
         if self.renew_at.is_some_and(|at| at <= Instant::now()) {
             return Some("the credentials end".to_owned());
         }
-        (renewable && refused && self.renewed.elapsed() >= ASK_AGAIN).then(|| "the server refuses the credentials".to_owned())
+        (renewable && self.refused).then(|| "the server refuses the credentials".to_owned())
     }
 }
 
@@ -133,7 +141,7 @@ mod tests {
             ..Way::default()
         };
         let plan = Plan::of(&way, &|_| None).unwrap();
-        let opened = plan.open().await.unwrap();
+        let opened = plan.open().await.map_err(OpenError::into_inner).unwrap();
         let Swap(current) = start(plan, opened);
         let first = current.in_use();
         tokio::time::sleep(6 * LOOK).await;
@@ -149,5 +157,19 @@ mod tests {
         current.doubt.notify_one();
         tokio::time::sleep(2 * LOOK_AGAIN).await;
         assert!(!Arc::ptr_eq(&second, &current.in_use()), "a failed request makes it look at once");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_plugin_is_not_asked_more_often_than_it_may() {
+        let renewed = Instant::now();
+        let state = State { seen: Seen::default(), renew_at: Some(renewed + LOOK_AGAIN), renewed, refused: true };
+        tokio::time::advance(ASK_AGAIN - LOOK_AGAIN).await;
+        assert_eq!(state.cause(true).await, None, "it has only just answered");
+        assert!(state.cause(false).await.is_some(), "without a plugin there is nobody to spare");
+        tokio::time::advance(LOOK_AGAIN).await;
+        assert_eq!(state.cause(true).await.as_deref(), Some("the credentials end"));
+        let state = State { renew_at: None, ..state };
+        assert_eq!(state.cause(true).await.as_deref(), Some("the server refuses the credentials"));
+        assert_eq!(State { refused: false, ..state }.cause(true).await, None);
     }
 }

@@ -12,13 +12,12 @@ mod table;
 mod view;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use wharf_cache::{CacheMetrics, Informers};
 
 use crate::app::StartError;
 use crate::config::Way;
-use crate::connect;
+use crate::connect::{self, Wanted};
 use crate::telemetry::Metrics;
 
 pub use ask::Ask;
@@ -43,7 +42,7 @@ impl Look {
     /// `Config` if there is no usable configuration, `Unavailable` if nobody answers.
     pub async fn connect(way: &Way) -> Result<Self, StartError> {
         let metrics = Metrics::new();
-        let connection = connect::connect(way, &metrics, Duration::ZERO).await?;
+        let connection = connect::connect(way, &metrics, Wanted::Answered).await?;
         let metrics: Arc<dyn CacheMetrics> = metrics;
         let informers = Informers::new(connection.client.clone(), wharf_cache::Options::default(), metrics);
         Ok(Self { client: connection.client, informers, namespace: connection.namespace })
