@@ -86,7 +86,16 @@ async fn once(cluster: &Look, asks: &[(&ServedResource, Ask, Option<&str>)], loo
     let mut all: Vec<Found<'_>> = Vec::new();
     let tabular = Printer::new(look, false).tabular();
     for (resource, ask, name) in asks {
-        let found = find(cluster, resource, ask, tabular).await.map_err(|error| failed("list", resource, error))?;
+        let found = match find(cluster, resource, ask, tabular).await {
+            Ok(found) => found,
+            // Alone it is the whole answer; of several it must not hide the others.
+            Err(error) if asks.len() == 1 => return Err(failed("list", resource, error)),
+            Err(error) => {
+                code = exit::NO;
+                print_error(&failed("list", resource, error));
+                continue;
+            }
+        };
         if let (Some(name), true) = (name, found.is_empty()) {
             code = exit::NO;
             print_error(&not_found(resource, ask, name));
@@ -96,9 +105,14 @@ async fn once(cluster: &Look, asks: &[(&ServedResource, Ask, Option<&str>)], loo
             None => all.push(found),
         }
     }
-    let printer = Printer::new(look, all.len() > 1);
+    let several = asks.iter().any(|(resource, ..)| asks.first().is_some_and(|(first, ..)| first != resource));
+    let printer = Printer::new(look, several);
     let named = asks.iter().any(|(.., name)| name.is_some());
     let nothing = all.iter().all(Found::is_empty);
+    if all.is_empty() && !asks.is_empty() {
+        // Nothing was answered, so nothing can be said to be empty.
+        return Ok(code);
+    }
     if tabular || (nothing && named) {
         if nothing && !named {
             say_empty(asks.first().map(|(_, ask, _)| ask));
@@ -121,14 +135,14 @@ async fn find<'c>(cluster: &Look, resource: &'c ServedResource, ask: &Ask, tabul
     if tabular && let Some(table) = cluster.table(ask).await? {
         return Ok(Found { resource, table: Some(table), seen: Vec::new() });
     }
-    let view = cluster.open(ask, false);
+    let mut view = cluster.open(ask, false);
     view.settle().await?;
     let seen = view.objects().into_iter().map(|object| Seen { seen: SeenType::Added, object }).collect();
     Ok(Found { resource, table: None, seen })
 }
 
 async fn follow(cluster: &Look, resource: &ServedResource, ask: &Ask, name: Option<&str>, look: &LookArgs) -> Result<u8, CliError> {
-    let view = cluster.open(ask, true);
+    let mut view = cluster.open(ask, true);
     view.settle().await.map_err(|error| failed("list", resource, error))?;
     let mut first = view.first();
     if let (Some(name), true, false) = (name, first.is_empty(), look.watch_only) {

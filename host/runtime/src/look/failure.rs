@@ -1,7 +1,9 @@
 //! Why something cannot be looked at. Owns which states of an informer are final.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use wharf_cache::InformerState;
 use wharf_core::Reason;
 
@@ -23,15 +25,92 @@ pub enum LookError {
     Behind(usize),
 }
 
-impl LookError {
-    /// The error in a state, if waiting longer changes nothing.
-    pub(super) fn last_word(state: &InformerState) -> Option<Self> {
+/// A server that does not answer is waited for so long; and one that refuses to go on.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long an informer has failed, as seen by who looks at it again and again.
+#[derive(Debug, Default)]
+pub(super) struct Watchful {
+    failing_since: Option<Instant>,
+}
+
+impl Watchful {
+    /// The error in a state before the first list: a refusal at once, no answer after 30 s.
+    pub(super) fn before_list(&mut self, state: &InformerState) -> Option<LookError> {
+        let lasts = self.lasts(state);
         match state {
-            InformerState::Failing { reason: Reason::Forbidden, message } => Some(Self::Forbidden(message.clone())),
-            InformerState::Failing { reason: Reason::DocumentInvalid, message } => Some(Self::Refused(message.clone())),
-            InformerState::Sleeping { .. } => Some(Self::Refused("the server does not serve the kind any more".into())),
-            InformerState::Stopped => Some(Self::Unavailable("the informer was stopped".into())),
-            _ => None,
+            InformerState::Failing { reason: Reason::Forbidden, message } => Some(LookError::Forbidden(message.clone())),
+            InformerState::Failing { message, .. } if lasts => final_word(state).or_else(|| Some(LookError::Unavailable(message.clone()))),
+            _ => final_word(state),
         }
+    }
+
+    /// The error in a state after it. What was allowed once may be refused for a moment, while tokens are
+    /// renewed or rights are written anew; the informer goes on as soon as it can.
+    pub(super) fn after_list(&mut self, state: &InformerState) -> Option<LookError> {
+        let lasts = self.lasts(state);
+        match state {
+            InformerState::Failing { reason: Reason::Forbidden, message } if lasts => Some(LookError::Forbidden(message.clone())),
+            _ => final_word(state),
+        }
+    }
+
+    /// It works: something came.
+    pub(super) fn works(&mut self) {
+        self.failing_since = None;
+    }
+
+    fn lasts(&mut self, state: &InformerState) -> bool {
+        if !matches!(state, InformerState::Failing { .. }) {
+            self.works();
+            return false;
+        }
+        self.failing_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
+    }
+}
+
+/// The error in a state, if waiting longer changes nothing.
+fn final_word(state: &InformerState) -> Option<LookError> {
+    match state {
+        InformerState::Failing { reason: Reason::DocumentInvalid, message } => Some(LookError::Refused(message.clone())),
+        InformerState::Sleeping { .. } => Some(LookError::Refused("the server does not serve the kind any more".into())),
+        InformerState::Stopped => Some(LookError::Unavailable("the informer was stopped".into())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failing(reason: Reason) -> InformerState {
+        InformerState::Failing { reason, message: "why".into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_final_at_first_and_must_last_later() {
+        let refused = Some(LookError::Forbidden("why".into()));
+        let forbidden = failing(Reason::Forbidden);
+        assert_eq!(Watchful::default().before_list(&forbidden), refused);
+        let mut later = Watchful::default();
+        assert_eq!(later.after_list(&forbidden), None);
+        tokio::time::advance(PATIENCE - Duration::from_secs(1)).await;
+        assert_eq!(later.after_list(&forbidden), None);
+        later.works();
+        assert_eq!(later.after_list(&forbidden), None, "counted anew");
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(later.after_list(&forbidden), refused);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_answer_counts_before_the_list_only() {
+        let silent = failing(Reason::ServerUnavailable);
+        let (mut before, mut after) = (Watchful::default(), Watchful::default());
+        assert_eq!((before.before_list(&silent), after.after_list(&silent)), (None, None));
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(before.before_list(&silent), Some(LookError::Unavailable("why".into())));
+        assert_eq!(after.after_list(&silent), None);
+        let invalid = failing(Reason::DocumentInvalid);
+        assert_eq!(after.after_list(&invalid), Some(LookError::Refused("why".into())));
     }
 }

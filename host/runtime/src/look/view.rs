@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use wharf_cache::{ChangeHandler, Content, InformerSpec, Informers, Registration, Scope};
 use wharf_core::{Object, Pointer};
 
 use super::Ask;
-use super::failure::LookError;
+use super::failure::{LookError, Watchful};
 use super::inbox::{Inbox, Seen, SeenType};
 
-/// A server that does not answer is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// The informer's state, which nobody announces, is looked at so often.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -21,6 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub struct View {
     registration: Registration,
     inbox: Arc<Inbox>,
+    watchful: Watchful,
 }
 
 impl View {
@@ -36,31 +35,22 @@ impl View {
         };
         let inbox = Inbox::new(follow);
         let handler: Arc<dyn ChangeHandler> = Arc::<Inbox>::clone(&inbox);
-        Self { registration: informers.attach(spec, handler), inbox }
+        Self { registration: informers.attach(spec, handler), inbox, watchful: Watchful::default() }
     }
 
     /// Waits for the first list. Cancel safe.
     ///
     /// # Errors
     /// The server refuses the list, or does not answer for 30 s.
-    pub async fn settle(&self) -> Result<(), LookError> {
-        let mut failing_since: Option<Instant> = None;
+    pub async fn settle(&mut self) -> Result<(), LookError> {
         while !self.inbox.synced() {
-            let state = self.registration.state();
-            if let Some(error) = LookError::last_word(&state) {
+            if let Some(error) = self.watchful.before_list(&self.registration.state()) {
                 return Err(error);
-            }
-            match state {
-                wharf_cache::InformerState::Failing { message, .. } => {
-                    if failing_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
-                        return Err(LookError::Unavailable(message));
-                    }
-                }
-                _ => failing_since = None,
             }
             // Elapsed: the state is looked at again.
             let _elapsed = timeout(LOOK, self.inbox.changed()).await;
         }
+        self.watchful.works();
         Ok(())
     }
 
@@ -78,14 +68,15 @@ impl View {
     /// The next change. Cancel safe.
     ///
     /// # Errors
-    /// The server refuses to go on, or changes came faster than they were taken. A server that
+    /// The server refuses to go on for 30 s, or changes came faster than they were taken. A server that
     /// does not answer is no error here: the informer goes on as soon as it does.
-    pub async fn next(&self) -> Result<Seen, LookError> {
+    pub async fn next(&mut self) -> Result<Seen, LookError> {
         loop {
             if let Some(seen) = self.inbox.take()? {
+                self.watchful.works();
                 return Ok(seen);
             }
-            if let Some(error) = LookError::last_word(&self.registration.state()) {
+            if let Some(error) = self.watchful.after_list(&self.registration.state()) {
                 return Err(error);
             }
             let _elapsed = timeout(LOOK, self.inbox.changed()).await;
