@@ -47,7 +47,7 @@ impl Store {
         Look { object, slot, changing: inner.changed(key) }
     }
 
-    /// The slot of a key; see [`Look::slot`]. Slots are dense: all are smaller than the most
+    /// The slot of a key: a small number that is its own while its object is here. Slots are dense: all are smaller than the most
     /// objects that the store has had at a time, so data per object can be an array.
     pub fn slot_of(&self, key: &ObjectKey) -> Option<u32> {
         self.inner.read().slot(key)

@@ -53,6 +53,9 @@ impl Present {
     }
 }
 
+/// What a store holds: the key, where, and the object.
+pub(super) type Stored = (TargetKey, Slot, Arc<Object>);
+
 struct Kind {
     subscription: Subscription,
     /// Does the document name the kind? Only then objects outside of namespaces are delivered,
@@ -208,13 +211,13 @@ impl Subscribed {
 
     /// All that the stores hold: key, place and object. Reads one store after the other, when
     /// their turn comes; costs a walk over each.
-    pub fn stored(&self) -> impl Iterator<Item = (TargetKey, Slot, Arc<Object>)> {
+    pub(super) fn stored(&self) -> impl Iterator<Item = Stored> {
         self.kinds.values().flat_map(|kind| kind.attached.iter().flat_map(|attached| stored(kind, attached)))
     }
 
     /// The number of the store that an announcer tells of, and what it holds; `None` for an
     /// announcer of other subscriptions.
-    pub(super) fn stored_by(&self, announcer: &Announcer) -> Option<(u32, impl Iterator<Item = (TargetKey, Slot, Arc<Object>)>)> {
+    pub(super) fn stored_by(&self, announcer: &Announcer) -> Option<(u32, impl Iterator<Item = Stored>)> {
         let mut all = self.kinds.values().flat_map(|kind| kind.attached.iter().map(move |attached| (kind, attached)));
         let (kind, attached) = all.find(|(_, attached)| std::ptr::eq(&raw const *attached.announcer, announcer))?;
         Some((attached.registration.view().array().0, stored(kind, attached)))
@@ -281,7 +284,7 @@ impl Kind {
     }
 }
 
-fn stored(kind: &Kind, attached: &Attached) -> impl Iterator<Item = (TargetKey, Slot, Arc<Object>)> {
+fn stored(kind: &Kind, attached: &Attached) -> impl Iterator<Item = Stored> {
     let target = Arc::clone(&kind.subscription.kind);
     let all = attached.registration.view().slotted().into_iter();
     all.map(move |(object, slot)| (TargetKey::object(Arc::clone(&target), object.key().clone()), slot, object))

@@ -5,7 +5,7 @@ use wharf_core::ResourceKind;
 /// What to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The kind, from a [`Catalog`].
+    /// The kind, from a [`Catalog`](wharf_cache::Catalog).
     pub kind: ResourceKind,
     /// One namespace; `None`: all. Without effect for kinds that are in none.
     pub namespace: Option<String>,
