@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use wharf_testkit::{Cluster, Host, HostOptions, until};
+use wharf_testkit::{Cluster, Host, HostOptions, paths, until};
 
 use crate::connect_proxy::ConnectProxy;
 use crate::support::{Authority, LONG, cluster_fields, kubeconfig, wharf, write};
@@ -98,29 +98,57 @@ fn host(folder: &Path, args: &[&str]) -> Result<Host> {
     Host::start(HostOptions { plugins, data: folder.join("data"), args: args.collect(), ..HostOptions::default() })
 }
 
+/// Puts a plugin, or another revision of it, into the folder of a host that runs: it makes the host ask the server.
+fn put_plugin(folder: &Path, label: &str) -> Result<()> {
+    let plugins = folder.join("plugins");
+    let document = std::fs::read_to_string(paths::root().join("plugins/label-guard/plugin.yaml"))?;
+    std::fs::copy(paths::guest("label-guard")?, plugins.join("label-guard.wasm"))?;
+    write(&plugins, "plugin.yaml", &document.replace("requiredLabel: owner", &format!("requiredLabel: {label}")))?;
+    Ok(())
+}
+
+/// Waits until `wharf get WHAT` of the host shows a text.
+async fn shows(host: &Host, what: &str, text: &str) -> Result<()> {
+    until(&format!("the {what} show {text:?}"), LONG, async || Ok(host.get(what).await?.to_string().contains(text).then_some(()))).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_authority_and_a_new_token_are_taken_while_it_runs() -> Result<()> {
     let cluster = Cluster::start().await?;
     let folder = tempfile::tempdir()?;
     let at = folder.path();
-    let ca = write(at, "ca.crt", &Authority::new()?.pem)?;
-    let token = write(at, "token", "nobody")?;
+    let ca = write(at, "ca.crt", &std::fs::read_to_string(cluster.certificate_authority())?)?;
+    let token = write(at, "token", cluster.admin_token())?;
     kubeconfig(at, "config", &format!("server: 'https://{}', certificate-authority: ca.crt", cluster.address()), "tokenFile: token")?;
     let mut host = host(at, &[])?;
-    let renewed = |what: &str| {
-        let cause = format!("{what} has changed");
-        move |line: &wharf_testkit::Line| line.is("message", "connection to the API server renewed") && line.text("cause").contains(&cause)
-    };
-    // The wrong authority, then the right one with a token that nobody knows, then the right one.
-    host.log().wait_for("the wrong authority is noticed", 0, LONG, |line| line.text("error").contains("certificate")).await?;
-    std::fs::copy(cluster.certificate_authority(), &ca)?;
-    host.log().wait_for("the authority is taken", 0, LONG, renewed("ca.crt")).await?;
-    host.log().wait_for("the wrong token is noticed", 0, LONG, |line| line.text("error").contains("401")).await?;
-    std::fs::write(&token, format!("{}\n", cluster.admin_token()))?;
-    host.log().wait_for("the token is taken", 0, LONG, renewed("token")).await?;
     host.ready().await?;
+    let renewed = async |what: &str, seen: usize| {
+        let cause = format!("{what} has changed");
+        let renewed =
+            |line: &wharf_testkit::Line| line.is("message", "connection to the API server renewed") && line.text("cause").contains(&cause);
+        host.log().wait_for(&format!("{cause}, and is taken"), seen, LONG, renewed).await
+    };
+    // A token that nobody knows, then also another authority; then both are mended.
+    let seen = host.log().len();
+    std::fs::write(&token, "nobody")?;
+    renewed("token", seen).await?;
+    put_plugin(at, "one")?;
+    shows(&host, "plugins", "401").await?;
+    let seen = host.log().len();
+    std::fs::write(&ca, Authority::new()?.pem)?;
+    renewed("ca.crt", seen).await?;
+    put_plugin(at, "two")?;
+    shows(&host, "plugins", "certificate").await?;
+    let seen = host.log().len();
+    std::fs::write(&token, format!("{}\n", cluster.admin_token()))?;
+    renewed("token", seen).await?;
+    let seen = host.log().len();
+    std::fs::copy(cluster.certificate_authority(), &ca)?;
+    renewed("ca.crt", seen).await?;
+    put_plugin(at, "three")?;
+    shows(&host, "informers", "Synced").await?;
     // What cannot be used changes nothing.
-    let seen = host.log().since(0).len();
+    let seen = host.log().len();
     std::fs::write(&ca, "half a certif")?;
     let kept = |line: &wharf_testkit::Line| line.text("message").starts_with("connection to the API server cannot be renewed");
     host.log().wait_for("the broken authority is refused", seen, LONG, kept).await?;
@@ -168,14 +196,20 @@ async fn an_exec_plugin_is_asked_again_after_a_401() -> Result<()> {
     let answer = |token: &str| {
         format!("{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"{token}\"}}}}")
     };
-    let file = write(at, "answer", &answer("nobody"))?;
+    cluster.kubectl(&["create", "serviceaccount", "passing", "-n", "default"], None).await?;
+    let file = write(at, "answer", &answer(&cluster.token("default", "passing").await?))?;
     let exec = format!("exec: {{apiVersion: client.authentication.k8s.io/v1, command: cat, args: ['{file}'], interactiveMode: Never}}");
     kubeconfig(at, "config", &cluster_fields(&cluster), &exec)?;
     let mut host = host(at, &[])?;
-    host.log().wait_for("the wrong token is noticed", 0, LONG, |line| line.text("error").contains("401")).await?;
-    write(at, "answer", &answer(cluster.admin_token()))?;
-    host.log().wait_for("the plugin is asked again", 0, LONG, |line| line.is("cause", "the server refuses the credentials")).await?;
     host.ready().await?;
+    // The token is of no use without its account; the plugin has another one, for whoever asks.
+    cluster.kubectl(&["delete", "serviceaccount", "passing", "-n", "default"], None).await?;
+    write(at, "answer", &answer(cluster.admin_token()))?;
+    put_plugin(at, "one")?;
+    host.log().wait_for("the plugin is asked again", 0, LONG, |line| line.is("cause", "the server refuses the credentials")).await?;
+    // Its discovery may have been refused for good before that.
+    put_plugin(at, "two")?;
+    shows(&host, "informers", "Synced").await?;
     host.terminate(LONG).await?;
     cluster.stop().await
 }

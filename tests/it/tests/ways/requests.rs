@@ -18,7 +18,7 @@ async fn each_level_shows_more_and_never_a_secret() -> Result<()> {
         ("5", vec![], vec!["wharf::http"]),
         ("6", vec!["wharf::http: response verb=GET", &url, "status=\"200 OK\"", "milliseconds="], vec!["headers"]),
         ("7", vec!["request headers", "authorization: Bearer <masked>", "user-agent: wharf/", "response headers"], vec!["body", "curl"]),
-        ("8", vec!["response body", "SecretList", "<masked>"], vec!["curl"]),
+        ("8", vec!["response body", "watch event", "\\\"kind\\\":\\\"Secret\\\"", "<masked>"], vec!["curl"]),
         ("9", vec!["curl -v -X GET", "-H 'authorization: Bearer <masked>'", "<masked>"], vec![]),
     ] {
         let said = wharf(&["get", "secret", "-o", "yaml", "--kubeconfig", &config, &format!("-v={level}")], &[]).await?;
