@@ -109,7 +109,11 @@ fn server_of(cluster: &Cluster) -> anyhow::Result<Uri> {
 fn authority_of(way: &Way, cluster: &mut Cluster) -> anyhow::Result<Authority> {
     let unchecked = way.insecure_skip_tls_verify;
     match (&way.certificate_authority, unchecked) {
-        (Some(_), true) => bail!("a certificate authority is named, and checking the certificate is off; leave one of the two out"),
+        (Some(file), true) => bail!(
+            "the authority {} is named (--certificate-authority, WHARF_CERTIFICATE_AUTHORITY or certificateAuthority), and nothing is to be checked \
+             (--insecure-skip-tls-verify, WHARF_INSECURE_SKIP_TLS_VERIFY or insecureSkipTlsVerify); leave one of the two out",
+            file.display()
+        ),
         (None, false) => {}
         (file, _) => {
             cluster.insecure_skip_tls_verify = unchecked.then_some(true);
@@ -295,6 +299,9 @@ mod tests {
             let way = Way { insecure_skip_tls_verify: true, ..Way::default() };
             assert_eq!(planned(&way, &cluster, "").unwrap().authority, Authority::Unchecked);
         }
+        let both = Way { certificate_authority: Some("/ca".into()), insecure_skip_tls_verify: true, ..Way::default() };
+        let error = planned(&both, "server: 'https://one:1'", "").unwrap_err().to_string();
+        assert!(["/ca", "--certificate-authority", "--insecure-skip-tls-verify"].iter().all(|word| error.contains(word)), "{error}");
         let cluster = "server: 'https://one:1', certificate-authority-data: '', insecure-skip-tls-verify: true";
         assert_eq!(planned(&Way::default(), cluster, "").unwrap().authority, Authority::Unchecked);
     }
