@@ -4,8 +4,13 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use http::Response;
 use http_body_util::{Full, StreamBody};
+use tokio::time::Instant;
 use tower::{BoxError, service_fn};
 
+use http::Request;
+use kube::client::Body;
+
+use super::reach::version;
 use super::*;
 
 const WANTED: Wanted = Wanted::Accepted { patience: Duration::from_secs(30) };
