@@ -255,6 +255,13 @@ impl<K: Key, T: Clone + Send + 'static> DeltaFifo<K, T> {
         Some(Popped::new(self.shared.clone(), taken))
     }
 
+    /// One key, before its turn: for a user whose own queue says whose turn it is, and that keeps
+    /// only the deltas here. `None` if the key has none, is in work, or waits for a retry.
+    pub fn try_pop_key(&self, key: &K) -> Option<Popped<K, T>> {
+        let taken = self.shared.with(|state, _| state.take_key(key))?;
+        Some(Popped::new(self.shared.clone(), taken))
+    }
+
     /// Takes no change any more. What is queued is still handed out, and then [`Self::pop`]
     /// ends; keys that wait for a retry are dropped. Returns how many deltas that were.
     pub fn close(&self) -> usize {

@@ -197,6 +197,19 @@ impl<K: Key, T: Clone> State<K, T> {
     /// All deltas of the first key that is not in work.
     pub(super) fn take(&mut self) -> Option<Taken<K, T>> {
         let place = self.first_ready()?;
+        self.take_at(place)
+    }
+
+    /// All deltas of one key, before its turn. `None` also if it is in work or waits for a retry.
+    pub(super) fn take_key(&mut self, key: &K) -> Option<Taken<K, T>> {
+        if self.working.contains_key(key) {
+            return None;
+        }
+        let Place::Ready(place) = self.items.get(key)?.place else { return None };
+        self.take_at(place)
+    }
+
+    fn take_at(&mut self, place: u64) -> Option<Taken<K, T>> {
         let key = self.ready.remove(&place)?;
         let deltas = self.items.remove(&key)?.deltas;
         let in_initial_list = !self.populated || self.initial_queued > 0;

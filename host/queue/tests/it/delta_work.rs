@@ -250,3 +250,22 @@ async fn many_workers_see_each_delta_once_and_in_order() {
     }
     assert_eq!(queue.bytes(), 0);
 }
+
+/// A user with an order of its own takes keys by name; the queue's order and its promises stay.
+#[test]
+fn a_key_can_be_taken_before_its_turn() {
+    let queue = queue(&[("a", 1), ("b", 1)]);
+    let mut second = queue.try_pop_key(&"b").unwrap();
+    assert_eq!(copied(&second), [Delta::Added(("b", 1))]);
+    queue.update(("b", 2)).unwrap();
+    assert!(queue.try_pop_key(&"b").is_none(), "it is in work");
+    assert!(queue.try_pop_key(&"c").is_none(), "it has nothing");
+    second.complete_oldest();
+    drop(second);
+    assert_eq!(copied(&queue.try_pop_key(&"b").unwrap()), [Delta::Updated(("b", 2))]);
+    assert_eq!(drain(&queue).iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
+
+    let queue = self::queue(&[("a", 1)]);
+    queue.try_pop().unwrap().retry_after(Duration::from_secs(1));
+    assert!(queue.try_pop_key(&"a").is_none(), "it waits for its retry");
+}
