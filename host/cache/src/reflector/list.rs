@@ -1,5 +1,6 @@
-//! A page of a list: from its bytes to the store, object by object as they come. Never
-//! holds more of it than one object and one chunk.
+//! A page of a list: from its bytes to the store, as they come. Never holds more of it than the
+//! object that is being read, the chunks that the socket's reader has taken, and one batch of
+//! objects for the store.
 
 use wharf_core::Object;
 
