@@ -28,11 +28,11 @@ const REST: Duration = Duration::from_secs(5);
 /// If something cannot be built, or does not come as it should.
 pub(crate) fn run(root: &Path) -> Result<()> {
     if std::env::var_os(INSIDE).is_some() {
+        step("build the guests", || guests::build(root))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         return runtime.block_on(measure());
     }
     cluster::build(root)?;
-    step("build the guests", || guests::build(root))?;
     step("build the host in release", || run_command(cargo().current_dir(root).args(["build", "--release", "--package", "wharf"])))?;
     let binary = paths::target().join("release").join("wharf");
     let me = std::env::current_exe().context("find this program")?;

@@ -110,6 +110,7 @@ impl Plan {
 /// the server.
 pub(crate) fn run(root: &Path) -> Result<()> {
     if std::env::var_os(INSIDE).is_some() {
+        step("build the guests", || guests::build(root))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         return runtime.block_on(measure(&Plan::from_environment()?));
     }
@@ -131,7 +132,6 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         step("build the host in release", || run_command(release().args(["--package", "wharf"])))?;
         me.env("WHARF_BINARY", paths::target().join("release").join("wharf"));
     }
-    step("build the guests", || guests::build(root))?;
     run_command(&mut me)
 }
 

@@ -30,10 +30,10 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// If something cannot be built, or does not come as it should.
 pub(crate) fn run(root: &Path) -> Result<()> {
     if std::env::var_os(INSIDE).is_some() {
+        step("build the guests", || guests::build(root))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         return runtime.block_on(measure());
     }
-    step("build the guests", || guests::build(root))?;
     peers::build(root)?;
     step("build the host in release", || run_command(cargo().current_dir(root).args(["build", "--release", "--package", "wharf"])))?;
     let binary = paths::target().join("release").join("wharf");
