@@ -6,7 +6,7 @@
 
 pub mod admin;
 pub mod app;
-mod clock;
+pub mod clock;
 pub mod config;
 mod connect;
 pub mod dispatch;

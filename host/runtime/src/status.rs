@@ -79,6 +79,7 @@ impl HostStatus {
                     plugin: label,
                     ledger_entries: plugin.stats.ledger_entries as u64,
                     parked_keys: plugin.stats.parked as u64,
+                    backlog_bytes: plugin.stats.backlog_bytes as u64,
                     synced: plugin.stats.synced,
                     instances: vec![("running", plugin.stats.queue.processing as u64), ("idle", plugin.stats.idle_instances as u64)],
                 });

@@ -80,6 +80,7 @@ fn everywhere(entry: &wharf_core::plugin::SubscribeEntry) -> Option<Subscription
         events: entry.events.clone().unwrap_or_else(|| Event::ALL.to_vec()),
         resync: None,
         redacted: false,
+        every_event: false,
     })
 }
 

@@ -119,6 +119,8 @@ pub struct SubscribeEntry {
     pub resync: Option<Duration>,
     /// `content: redacted`: Secrets come without their data. Never there in a description.
     pub redacted: bool,
+    /// `delivery`: is each change told, or the latest state? `None`: no wish.
+    pub every_event: Option<bool>,
 }
 
 impl SubscribeEntry {
@@ -168,4 +170,6 @@ pub struct Subscription {
     pub resync: Option<Duration>,
     /// Secrets come without their data.
     pub redacted: bool,
+    /// Each change makes a call of its own, in order, as far as the backlog reaches.
+    pub every_event: bool,
 }

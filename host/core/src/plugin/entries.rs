@@ -25,21 +25,21 @@ pub(super) enum Author {
 pub(super) const MAX_SUBSCRIPTIONS: usize = 32;
 const MAX_NAMESPACES: usize = 256;
 
-const DOCUMENT_FIELDS: [&str; 9] =
-    ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events", "resync", "content"];
-const COMPONENT_FIELDS: [&str; 7] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync"];
-const REFUSED: [Refused; 9] = [
+const DOCUMENT_FIELDS: [&str; 10] =
+    ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events", "resync", "content", "delivery"];
+const COMPONENT_FIELDS: [&str; 8] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync", "delivery"];
+const REFUSED: [Refused; 8] = [
     Refused { field: "namespaces", hint: "remove it: only the Plugin document says where" },
     Refused { field: "onlyIfChanged", hint: "remove it and compare in the handler: event.changed costs little" },
     Refused { field: "map", hint: "remove it: an object is only delivered for itself" },
     Refused { field: "mapping", hint: "remove it: an object is only delivered for itself" },
-    Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
     Refused { field: "content", hint: "remove it: only the Plugin document says how much is shown" },
     Refused { field: "fields", hint: "remove it: the handler may look at every field" },
     Refused { field: "projection", hint: "remove it: the handler may look at every field" },
     Refused { field: "filter", hint: "remove it: filter by labelSelector, or in the handler" },
 ];
 const CONTENTS: [(&str, bool); 2] = [("full", false), ("redacted", true)];
+const DELIVERIES: [(&str, bool); 2] = [("latest", false), ("every-event", true)];
 const EVENTS: [(&str, Event); 3] =
     [(Event::Add.as_str(), Event::Add), (Event::Update.as_str(), Event::Update), (Event::Delete.as_str(), Event::Delete)];
 
@@ -135,7 +135,9 @@ fn entry(node: &Node<'_>, author: Author, problems: &mut Problems) -> Option<Sub
         Author::Document => object.get("content").and_then(|n| n.choice(&CONTENTS, problems)).unwrap_or_default(),
         Author::Component => false,
     };
-    Some(SubscribeEntry { name: name?.into(), kind: kind?, namespaces, label_selector, field_selector, events, resync, redacted })
+    let every_event = object.get("delivery").and_then(|n| n.choice(&DELIVERIES, problems));
+    let name = name?.into();
+    Some(SubscribeEntry { name, kind: kind?, namespaces, label_selector, field_selector, events, resync, redacted, every_event })
 }
 
 fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {

@@ -102,6 +102,7 @@ fn narrowed(
     merged.field_selector = asked.field_selector.and(&entry.field_selector);
     merged.resync = entry.resync.or(asked.resync);
     merged.redacted = entry.redacted;
+    merged.every_event = entry.every_event.or(asked.every_event).unwrap_or_default();
     Some(merged)
 }
 
@@ -115,6 +116,7 @@ fn subscription(asked: &SubscribeEntry, kind: &Gvk, namespaces: Namespaces, even
         events: Event::ALL.into_iter().filter(|e| events.is_none_or(|events| events.contains(e))).collect(),
         resync: asked.resync,
         redacted: false,
+        every_event: asked.every_event.unwrap_or_default(),
     }
 }
 

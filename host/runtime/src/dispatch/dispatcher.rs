@@ -13,13 +13,14 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
-use wharf_cache::Change;
+use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
 use wharf_core::{Cause, Object, TargetKey};
-use wharf_engine::Revision;
 use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
 
+use super::callee::Callee;
+use super::every::{BACKLOG, Every, Lag};
 use super::initial::Initial;
 use super::subscribed::{Announcer, Subscribed};
 use super::worker;
@@ -42,7 +43,7 @@ pub struct Shared {
 /// The revision of a plugin that serves now. Immutable; exchanged as a whole.
 pub struct Serving {
     /// The component, ready to be called.
-    pub revision: Arc<Revision>,
+    pub revision: Arc<dyn Callee>,
     /// Grows with every swap of this plugin in this process.
     pub number: u64,
     /// Short name of the revision in logs and status.
@@ -68,6 +69,8 @@ pub struct Dispatcher {
     pub(super) queue: WorkQueue<TargetKey>,
     pub(super) serving: ArcSwapOption<Serving>,
     pub(super) state: Mutex<State>,
+    /// What subscriptions with `delivery: every-event` were not told of yet.
+    pub(super) every: Every,
     pub(super) shared: Arc<Shared>,
     /// One task per number below the largest concurrency so far; it may have ended.
     workers: Mutex<Vec<JoinHandle<()>>>,
@@ -108,6 +111,8 @@ pub struct DispatcherStats {
     pub parked: usize,
     /// Instances that wait for the next call.
     pub idle_instances: usize,
+    /// Bytes of the changes that wait to be told one by one.
+    pub backlog_bytes: usize,
     /// Calls that ended.
     pub calls: u64,
     /// ... without success.
@@ -127,6 +132,7 @@ impl Dispatcher {
             queue,
             serving: ArcSwapOption::empty(),
             state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new(), initial: Initial::new() }),
+            every: Every::new(BACKLOG),
             shared,
             workers: Mutex::new(Vec::new()),
             calls: AtomicU64::new(0),
@@ -162,14 +168,35 @@ impl Dispatcher {
             if !active && !change.slot.is_some_and(|slot| state.ledger.holds(slot)) {
                 return;
             }
-            state.ledger.observe(
-                Here { key: &key, slot: change.slot, now: change.new },
-                change.old,
-                change.final_state,
-                change.final_known,
-            );
+            let here = Here { key: &key, slot: change.slot, now: change.new };
+            if announcer.every_event() && change.cause != ChangeCause::InitialList {
+                state.ledger.lag(here, change.old);
+                self.note(&key, change);
+            } else {
+                state.ledger.observe(here, change.old, change.final_state, change.final_known);
+            }
         }
         self.enqueue(key, cause);
+    }
+
+    /// Keeps a change for a plugin that is told of each. If there is no room, all that wait are given
+    /// up: their keys are in the queue, and are told of what the store holds.
+    fn note(&self, key: &TargetKey, change: &Change<'_>) {
+        let cause = if change.cause == ChangeCause::Watch { Cause::Watch } else { Cause::ChangedOffline };
+        if self.every.note(key, change, cause).is_err() {
+            let given_up = self.every.clear().saturating_add(1);
+            self.shared.metrics.changes_merged(&self.label, given_up);
+        }
+    }
+
+    /// What a key has before it, if it is told of each change.
+    pub(super) fn lag(&self, subscribed: &Subscribed, key: &TargetKey) -> Option<Lag> {
+        let lag = self.every.of(key)?;
+        if subscribed.subscription(key).is_some_and(|wanted| wanted.every_event) {
+            return Some(lag);
+        }
+        lag.give_up();
+        None
     }
 
     /// A subscription's period is over for a key that did not change. Called under the
@@ -304,6 +331,7 @@ impl Dispatcher {
             ledger_entries: state.ledger.len(),
             parked: state.ledger.parked(),
             idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
+            backlog_bytes: self.every.bytes(),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             synced,

@@ -6,10 +6,13 @@
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue.
 
+mod callee;
 mod dispatcher;
+mod every;
 mod initial;
 mod subscribed;
 mod worker;
 
+pub use callee::Callee;
 pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
 pub use subscribed::Subscribed;

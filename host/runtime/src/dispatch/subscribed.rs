@@ -90,6 +90,7 @@ impl Subscribed {
                     active: AtomicBool::new(false),
                     heard: AtomicU64::new(0),
                     kind: Arc::clone(&subscription.kind),
+                    every_event: subscription.every_event,
                     dispatcher: Arc::downgrade(dispatcher),
                 });
                 let handler: Arc<dyn ChangeHandler> = Arc::<Announcer>::clone(&announcer);
@@ -323,6 +324,7 @@ pub(super) struct Announcer {
     /// Sequence of the last change that the dispatcher's ledger knows of.
     heard: AtomicU64,
     kind: Arc<Gvk>,
+    every_event: bool,
     dispatcher: Weak<Dispatcher>,
 }
 
@@ -332,6 +334,11 @@ impl Announcer {
     pub(super) fn hear(&self, sequence: u64) -> bool {
         self.heard.store(sequence, Ordering::SeqCst);
         self.is_active()
+    }
+
+    /// Is each change told by itself?
+    pub(super) fn every_event(&self) -> bool {
+        self.every_event
     }
 
     /// Does the dispatcher want to be told?

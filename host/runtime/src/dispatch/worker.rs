@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wharf_core::ledger::{Call, Finished, Here, Next, Start, Token};
-use wharf_core::{Cause, Delivery, Object, Reason, TargetKey};
+use wharf_core::{Cause, Delivery, Event, Object, Reason, TargetKey};
 use wharf_engine::CallReport;
 use wharf_queue::Item;
 
 use super::dispatcher::{Dispatcher, Serving};
+use super::every::{Lag, Started};
 use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
 
@@ -42,23 +43,32 @@ async fn next(dispatcher: &Dispatcher) -> Option<Item<TargetKey>> {
 
 /// What a worker does with a key.
 enum Decided {
-    Call(Arc<Serving>, Token, Delivery),
+    Call(Box<Planned>),
     /// No call now.
     Nothing,
     /// A change of the key is about to be announced, and brings it back.
     Later,
 }
 
+/// A call that is about to start.
+struct Planned {
+    serving: Arc<Serving>,
+    token: Token,
+    delivery: Delivery,
+    /// The changes of a key that is told of each; the call is for the first of them.
+    lag: Option<Lag>,
+}
+
 /// False if the key comes back without having been decided.
 async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
     let key = item.key();
-    let (serving, token, delivery) = match decide(dispatcher, key, item.queued()) {
-        Decided::Call(serving, token, delivery) => (serving, token, delivery),
+    let Planned { serving, token, delivery, lag } = match decide(dispatcher, key, item.queued()) {
+        Decided::Call(planned) => *planned,
         Decided::Nothing => return true,
         Decided::Later => return false,
     };
     let report = serving.revision.call(delivery.clone()).await;
-    let next = finish(dispatcher, key, token, &report);
+    let next = finish(dispatcher, delivery.event, key, token, &report, lag);
     dispatcher.calls.fetch_add(1, Ordering::Relaxed);
     if !matches!(report.result, Ok(Ok(_))) {
         dispatcher.failures.fetch_add(1, Ordering::Relaxed);
@@ -85,12 +95,20 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Decided
             return Decided::Nothing;
         }
         let cause = state.take_cause(key);
-        let here = here(key, found.as_ref(), true);
-        let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
+        let lag = dispatcher.lag(&subscribed, key);
+        let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, now, serving.number));
+        let (start, cause, lag) = match started {
+            Some(Started { start, cause, lag }) => (start, cause, Some(lag)),
+            None => {
+                let here = here(key, found.as_ref(), true);
+                let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
+                (start, cause, None)
+            }
+        };
         match start {
             Start::Call(call) => {
-                let delivery = delivery(&subscribed, key, call, cause, queued);
-                return delivery.map_or(Decided::Nothing, |(token, delivery)| Decided::Call(serving, token, delivery));
+                let Some((token, delivery)) = delivery(&subscribed, key, call, cause, queued) else { return Decided::Nothing };
+                return Decided::Call(Box::new(Planned { serving, token, delivery, lag }));
             }
             other => other,
         }
@@ -133,7 +151,7 @@ fn delivery(
     Some((call.token, delivery))
 }
 
-fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallReport) -> Next {
+fn finish(dispatcher: &Dispatcher, event: Event, key: &TargetKey, token: Token, report: &CallReport, lag: Option<Lag>) -> Next {
     let finished = match &report.result {
         Ok(Ok(outcome)) => Finished::from(*outcome),
         Ok(Err(failure)) => Finished::from(failure.clone()),
@@ -159,7 +177,15 @@ fn finish(dispatcher: &Dispatcher, key: &TargetKey, token: Token, report: &CallR
         // What is about to be announced may be at another place by then.
         let told = matches!(present, Present::Settled(_));
         let found = present.latest();
-        state.ledger.finish(here(key, found.as_ref(), told), token, finished, now, &dispatcher.shared.policy, backoff)
+        let policy = &dispatcher.shared.policy;
+        let here = here(key, found.as_ref(), told);
+        match lag {
+            None => state.ledger.finish(here, token, finished, now, policy, backoff),
+            Some(lag) => {
+                let how = finished.clone();
+                lag.finish(event, &how, here, |here| state.ledger.finish(here, token, finished, now, policy, backoff))
+            }
+        }
     };
     if next.fenced {
         dispatcher.queue.forget(key);

@@ -74,7 +74,7 @@ impl Bench {
 
     /// The store changed from `old` to what is there now.
     pub(super) fn observe(&mut self, old: Option<Obj>, final_state: Option<Obj>, final_known: bool) {
-        self.ledger.observe(here(self.slot, self.now.as_ref()), old.as_ref(), final_state.as_ref(), final_known);
+        self.ledger.observe(Self::at(self.slot, self.now.as_ref()), old.as_ref(), final_state.as_ref(), final_known);
     }
 
     /// All that the store holds.
@@ -83,11 +83,11 @@ impl Bench {
     }
 
     pub(super) fn entry(&self) -> EntryView<'_> {
-        self.ledger.entry(here(self.slot, self.now.as_ref())).unwrap()
+        self.ledger.entry(Self::at(self.slot, self.now.as_ref())).unwrap()
     }
 
     pub(super) fn mark(&mut self, mark: Mark) -> bool {
-        self.ledger.mark(here(self.slot, self.now.as_ref()), mark)
+        self.ledger.mark(Self::at(self.slot, self.now.as_ref()), mark)
     }
 
     pub(super) fn replay(&mut self, policy: Replay) -> Vec<&'static str> {
@@ -105,7 +105,7 @@ impl Bench {
 
     pub(super) fn start(&mut self) -> Start<Obj> {
         let rules = Rules { matches: &|o: &Obj| o.2 == 'x', events: self.events };
-        self.ledger.start(here(self.slot, self.now.as_ref()), &rules, secs(self.time), self.revision)
+        self.ledger.start(Self::at(self.slot, self.now.as_ref()), &rules, secs(self.time), self.revision)
     }
 
     pub(super) fn call(&mut self) -> Call<Obj> {
@@ -124,7 +124,7 @@ impl Bench {
 
     pub(super) fn finish(&mut self, token: Token, result: Finished) -> Next {
         let policy = Policy { strikes: 3, park: secs(100) };
-        self.ledger.finish(here(self.slot, self.now.as_ref()), token, result, secs(self.time), &policy, secs(2))
+        self.ledger.finish(Self::at(self.slot, self.now.as_ref()), token, result, secs(self.time), &policy, secs(2))
     }
 
     pub(super) fn run(&mut self, result: Finished) -> Next {
@@ -136,8 +136,8 @@ impl Bench {
         let now = self.now;
         self.ledger.narrow(self.stored(), &|_, o| o.2 == 'x', &|_, o| o.2 == matches, &|_| now).len()
     }
-}
 
-fn here<'a>(slot: Option<Slot>, now: Option<&'a Obj>) -> Here<'a, &'static str, Obj> {
-    Here { key: &"k", slot, now }
+    pub(super) fn at(slot: Option<Slot>, now: Option<&Obj>) -> Here<'_, &'static str, Obj> {
+        Here { key: &"k", slot, now }
+    }
 }

@@ -232,3 +232,29 @@ fn counts_are_kept() {
     let _ = bench.run(Finished::Done);
     assert_eq!((bench.ledger.len(), bench.ledger.parked()), (0, 0));
 }
+
+/// A plugin that is told of each change lags behind the store: what it was told last is kept, and
+/// each change is judged against the one before.
+#[test]
+fn lagging_keys_are_told_of_each_change_in_turn() {
+    let mut bench = Bench::delivered(U1);
+    for (old, new) in [(U1, U2), (U2, U3)] {
+        bench.ledger.lag(Bench::at(Some(SLOT), Some(&new)), Some(&old));
+    }
+    bench.ledger.lag(Bench::at(Some(SLOT), None), Some(&U3));
+    assert!(!bench.ledger.holds(SLOT) && bench.ledger.len() == 1);
+    bench.slot = None;
+    for (old, new) in [(U1, U2), (U2, U3)] {
+        bench.now = Some(new);
+        bench.observe(Some(old), None, true);
+        let call = bench.call();
+        assert_eq!((call.event, call.current, call.previous), (Event::Update, new, Some(old)));
+        let _ = bench.finish(call.token, Finished::Done);
+    }
+    bench.now = None;
+    bench.observe(Some(U3), Some(U3), true);
+    let call = bench.call();
+    assert_eq!((call.event, call.removal, call.final_state_unknown), (Event::Delete, Removal::Gone, false));
+    let _ = bench.finish(call.token, Finished::Done);
+    assert!(bench.ledger.is_empty());
+}

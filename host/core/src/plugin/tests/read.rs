@@ -22,6 +22,7 @@ fn every_field() {
         events: None,
         resync: None,
         redacted: false,
+        every_event: None,
     };
     let want = PluginDocument {
         name: PluginName { namespace: "team-a".into(), name: "label-guard".into() },
@@ -87,6 +88,7 @@ fn accepted_variants() {
         ("/spec/rollout", json!({})),
         ("/spec/config", json!({})),
         ("/spec/component/file", json!("./build/a..wasm")),
+        ("/spec/subscribe/0/delivery", json!("every-event")),
         ("/metadata/namespace", Value::Null),
     ] {
         let read = read_document(&with(full(), pointer, value.clone()));

@@ -74,6 +74,7 @@ fn host() -> Arc<Metrics> {
             plugin: PLUGIN.into(),
             ledger_entries: 10,
             parked_keys: 1,
+            backlog_bytes: 0,
             instances: vec![("running", 1)],
             synced: true,
         });
@@ -169,7 +170,7 @@ fn removal_leaves_nothing_but_what_is_pulled() {
     let pulled = ["workqueue_depth", "workqueue_unfinished", "workqueue_longest", "controller_runtime_active", "controller_runtime_max"];
     let pulled = pulled
         .into_iter()
-        .chain(["wharf_instances", "wharf_ledger_entries", "wharf_parked_keys", "wharf_plugin_synced"])
+        .chain(["wharf_instances", "wharf_ledger_entries", "wharf_parked_keys", "wharf_backlog_bytes", "wharf_plugin_synced"])
         .collect::<Vec<_>>();
     let left = text.lines().filter(|l| !l.starts_with('#') && l.contains(PLUGIN));
     let left: Vec<_> = left.filter(|l| !pulled.iter().any(|name| l.starts_with(name))).collect();

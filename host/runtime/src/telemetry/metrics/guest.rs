@@ -98,6 +98,7 @@ pub(super) struct GuestMetrics {
     host_calls: Series<OfHostCall, Counter>,
     log_lines: Series<OfLevel, Counter>,
     log_lines_dropped: Series<OfPlugin, Counter>,
+    changes_merged: Series<OfPlugin, Counter>,
     reloads: Series<OfResult, Counter>,
     events: Series<OfResult, Counter>,
     lag: Series<OfPlugin, Histogram>,
@@ -112,6 +113,7 @@ struct Plugin {
     memory_peak: Histogram,
     lag: Histogram,
     log_lines_dropped: Counter,
+    changes_merged: Counter,
     reconcile: ReconcileCounters,
     log_rate: Mutex<TokenBucket>,
     warnings: Mutex<Repeats>,
@@ -133,6 +135,7 @@ impl GuestMetrics {
             host_calls: Series::register(r, x, "wharf_guest_host_calls", "Calls of the host by guests", Counter::default),
             log_lines: Series::register(r, x, "wharf_guest_log_lines", "Lines that guests logged", Counter::default),
             log_lines_dropped: Series::register(r, x, "wharf_guest_log_lines_dropped", "Lines of guests dropped because there were too many", Counter::default),
+            changes_merged: Series::register(r, x, "wharf_changes_merged", "Changes that a plugin with delivery every-event was not told of one by one, for lack of room", Counter::default),
             reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service or were refused", Counter::default),
             events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for, by what became of them", Counter::default),
             lag: Series::register(r, x, "wharf_event_lag_seconds", "Time from a change seen to its guest call begun", buckets::lag),
@@ -158,6 +161,7 @@ impl GuestMetrics {
             memory_peak: self.memory_peak.get(&of_plugin),
             lag: self.lag.get(&of_plugin),
             log_lines_dropped: self.log_lines_dropped.get(&of_plugin),
+            changes_merged: self.changes_merged.get(&of_plugin),
             reconcile: self.reconcile.controller(name),
             log_rate: Mutex::new(TokenBucket::new(LOG_BURST, LOG_RATE)),
             warnings: Mutex::default(),
@@ -211,6 +215,11 @@ impl Metrics {
         guest.with(plugin, |p| guest.events.get(&OfResult { plugin: Arc::clone(&p.name), result }).inc());
     }
 
+    /// Changes were given up that a plugin wanted to be told of one by one.
+    pub fn changes_merged(&self, plugin: &str, changes: usize) {
+        self.guest.with(plugin, |p| p.changes_merged.inc_by(changes as u64));
+    }
+
     /// Removes all series of a plugin.
     pub(in crate::telemetry) fn remove_plugin(&self, name: &str) {
         let guest = &self.guest;
@@ -226,6 +235,7 @@ impl Metrics {
         guest.host_calls.remove_where(|l| *l.plugin == *name);
         guest.log_lines.remove_where(|l| *l.plugin == *name);
         guest.log_lines_dropped.remove_where(|l| *l.plugin == *name);
+        guest.changes_merged.remove_where(|l| *l.plugin == *name);
         guest.reloads.remove_where(|l| *l.plugin == *name);
         guest.events.remove_where(|l| *l.plugin == *name);
         guest.lag.remove_where(|l| *l.plugin == *name);

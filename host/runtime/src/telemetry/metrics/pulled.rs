@@ -69,6 +69,8 @@ pub struct PluginSample {
     pub parked_keys: u64,
     /// Has it been called for all that was there at the start?
     pub synced: bool,
+    /// Bytes of the changes that it is still to be told of one by one.
+    pub backlog_bytes: u64,
     /// Instances by state, for example `running`.
     pub instances: Vec<(&'static str, u64)>,
 }
@@ -174,6 +176,8 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
     gauge(encoder, "wharf_ledger_entries", "Objects that the plugin was told about", entries)?;
     let parked = plugins.iter().map(|p| (labels(p), p.parked_keys));
     gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)?;
+    let backlog = plugins.iter().map(|p| (labels(p), p.backlog_bytes));
+    gauge(encoder, "wharf_backlog_bytes", "Bytes of changes that the plugin is still to be told of one by one", backlog)?;
     let synced = plugins.iter().map(|p| (labels(p), u64::from(p.synced)));
     gauge(encoder, "wharf_plugin_synced", "Whether the plugin has been called for all that was there when it was first served", synced)
 }

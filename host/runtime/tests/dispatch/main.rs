@@ -1,0 +1,9 @@
+//! The dispatcher as its users see it: a scripted API server before it, native handlers behind it,
+//! and everything of the product in between. The clock is paused: waits of minutes cost nothing,
+//! and nothing depends on the machine's speed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod cluster;
+mod every_event;
+mod plugin;

@@ -1,0 +1,147 @@
+//! A plugin whose handler is native: the dispatcher of the product, and calls that the test sees
+//! and answers. Owns nothing of the product.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use wharf_cache::Informers;
+use wharf_core::grant::Namespaces;
+use wharf_core::ledger::Policy;
+use wharf_core::plugin::{Limits, PluginName, Replay, Subscription};
+use wharf_core::{Delivery, Event, Failure, Gvk, Outcome, Strike};
+use wharf_engine::CallReport;
+use wharf_runtime::clock::Clock;
+use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
+use wharf_runtime::telemetry::Metrics;
+
+/// How a call ends.
+pub(crate) type Answer = Result<Result<Outcome, Failure>, Strike>;
+
+/// A handler: what it does with a delivery, and how long that takes.
+type Act = Box<dyn Fn(&Delivery) -> (Duration, Answer) + Send + Sync>;
+
+/// Calls as they began, and the handler behind them.
+pub(crate) struct Handler {
+    act: Act,
+    begun: watch::Sender<Vec<String>>,
+}
+
+impl Callee for Handler {
+    fn call(&self, delivery: Delivery) -> BoxFuture<'_, CallReport> {
+        let (takes, result) = (self.act)(&delivery);
+        self.begun.send_modify(|begun| begun.push(said(&delivery)));
+        async move {
+            tokio::time::sleep(takes).await;
+            CallReport {
+                result,
+                wall: takes,
+                cpu: Duration::ZERO,
+                peak_memory: 0,
+                host_calls: 0,
+                log_lines: 0,
+                log_dropped: 0,
+                reused: false,
+            }
+        }
+        .boxed()
+    }
+}
+
+/// `update x 7 (watch), was 5`: the call in one line.
+fn said(delivery: &Delivery) -> String {
+    let Delivery { event, key, cause, current, previous, .. } = delivery;
+    let version = |object: &Option<Arc<wharf_core::Object>>| object.as_ref().map_or("-".to_owned(), |o| o.resource_version().to_owned());
+    let mut said = format!("{} {} {} ({})", event.as_str(), key.name, version(current), cause.as_str());
+    if previous.is_some() {
+        said.push_str(&format!(", was {}", version(previous)));
+    }
+    said
+}
+
+/// A dispatcher with its handler.
+pub(crate) struct Plugin {
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    informers: Informers,
+    handler: Arc<Handler>,
+    revisions: Mutex<u64>,
+}
+
+impl Plugin {
+    /// Not served yet.
+    pub(crate) fn new(informers: &Informers, act: impl Fn(&Delivery) -> (Duration, Answer) + Send + Sync + 'static) -> Self {
+        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Metrics::new(), policy: Policy::default() });
+        let name = PluginName { namespace: "a".into(), name: "native".into() };
+        Self {
+            dispatcher: Dispatcher::new(name, shared),
+            informers: informers.clone(),
+            handler: Arc::new(Handler { act: Box::new(act), begun: watch::Sender::new(Vec::new()) }),
+            revisions: Mutex::new(0),
+        }
+    }
+
+    /// Serves a revision with one subscription.
+    pub(crate) async fn serve(&self, subscription: Subscription, concurrency: u32) {
+        let subscribed = Arc::new(Subscribed::attach(vec![subscription], |_| true, &self.informers, &self.dispatcher));
+        subscribed.settle().await;
+        let number = {
+            let mut revisions = self.revisions.lock();
+            *revisions += 1;
+            *revisions
+        };
+        let serving = Serving {
+            revision: Arc::<Handler>::clone(&self.handler),
+            number,
+            tag: format!("r{number}").into(),
+            limits: Limits { concurrency, ..Limits::default() },
+            reasons: Vec::new(),
+        };
+        drop(self.dispatcher.swap(serving, subscribed, Replay::All));
+    }
+
+    /// Waits for so many calls in all; returns them.
+    pub(crate) async fn calls(&self, count: usize) -> Vec<String> {
+        let begun = self.handler.begun.subscribe().wait_for(|begun| begun.len() >= count).await.map(|begun| begun.clone());
+        begun.expect("the handler lives")
+    }
+
+    /// The calls so far.
+    pub(crate) fn so_far(&self) -> Vec<String> {
+        self.handler.begun.borrow().clone()
+    }
+
+    /// Waits until nothing waits and nothing runs; wait for the first call before.
+    pub(crate) async fn idle(&self) {
+        let mut look = tokio::time::interval(Duration::from_millis(100));
+        loop {
+            look.tick().await;
+            let queue = self.dispatcher.stats().queue;
+            if queue.depth + queue.processing + queue.waiting == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// All ConfigMaps of the namespace, all events.
+pub(crate) fn subscription() -> Subscription {
+    Subscription {
+        name: "main".into(),
+        kind: Arc::new(Gvk::new("", "v1", "ConfigMap")),
+        namespaces: Namespaces::Some(vec!["a".into()]),
+        label_selector: wharf_core::Selector::default(),
+        field_selector: wharf_core::Selector::default(),
+        events: Event::ALL.to_vec(),
+        resync: None,
+        redacted: false,
+        every_event: false,
+    }
+}
+
+/// At once, with success.
+pub(crate) fn done(_: &Delivery) -> (Duration, Answer) {
+    (Duration::ZERO, Ok(Ok(Outcome::Done)))
+}
