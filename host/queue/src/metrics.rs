@@ -58,6 +58,9 @@ pub struct Stats {
     /// Keys that could be handed out now: `workqueue_depth`. A key in work that was added
     /// again is not among them.
     pub depth: usize,
+    /// Those of them with a priority below 0, so that a depth can be told by two classes
+    /// whatever priorities there are.
+    pub low: usize,
     /// Keys that wait for their time.
     pub waiting: usize,
     /// Keys in work.

@@ -1,6 +1,5 @@
-//! The queue that producers and workers share. Owns the lock around the sets, the
-//! wake-ups and the guard of a key in work; never decides where a key goes (that is
-//! `state`).
+//! The queue that producers and workers share. Owns the lock around the sets and the
+//! wake-ups; never decides where a key goes (that is `state`).
 //!
 //! How no wake-up is lost without a task of the queue's own:
 //!
@@ -24,27 +23,15 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep_until};
 
 use crate::state::{State, Taken};
-use crate::{ExponentialPerKey, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
+use crate::{Add, ExponentialPerKey, Item, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
 
 /// A workqueue of keys; clones are handles to one queue.
 ///
 /// All methods but `get` and `shut_down_with_drain` return at once and may be called from
-/// any thread, inside a runtime or not. They take one short lock; adding costs about a
-/// microsecond, or the logarithm of the waiting keys if there is a delay.
+/// any thread, inside a runtime or not. They take one short lock and cost the logarithm
+/// of the queued or waiting keys: less than a microsecond with ten thousand of them.
 pub struct WorkQueue<K: Key> {
     shared: Arc<Shared<K>>,
-}
-
-/// A key in work. No other worker gets the key while this exists; dropping it, in
-/// whatever way, is client-go's `Done`.
-///
-/// Dropping says that the work has ended, not that it succeeded: the key does not come
-/// back by itself. Who needs that adds the key before the drop.
-#[must_use = "dropping the item ends the work on its key"]
-pub struct Item<K: Key> {
-    shared: Arc<Shared<K>>,
-    key: K,
-    queued: Duration,
 }
 
 impl<K: Key> WorkQueue<K> {
@@ -68,18 +55,33 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
+    /// Sets how long a key may be ready before its age counts as much as its priority
+    /// ([`DEFAULT_AGEING`], 30 seconds, unless set): from then on every other hand-out goes to
+    /// the key that is ready for the longest time, whatever its priority. The crate's head
+    /// states what follows.
+    ///
+    /// Zero lets priority and age take turns always; [`Duration::MAX`] lets keys of a low
+    /// priority starve.
+    ///
+    /// [`DEFAULT_AGEING`]: crate::DEFAULT_AGEING
+    #[must_use]
+    pub fn with_ageing(self, ageing: Duration) -> Self {
+        self.shared.change(|state, _| state.ageing = ageing);
+        self
+    }
+
     /// The name given at the start.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Wants `key` to be worked on as soon as possible.
+    /// Wants `key` to be worked on as soon as possible, with priority 0.
     ///
     /// Does nothing if the key is queued already or the queue is shut down. If it waits
     /// for its time, it becomes ready and the timer is gone. If it is in work, it is
     /// queued once more when that work ends.
     pub fn add(&self, key: K) {
-        self.shared.change(|state, now| state.add(key, now));
+        self.add_with(key, Add::default());
     }
 
     /// Wants `key` to be worked on after `delay`, which is cut to [`MAX_DELAY`]
@@ -98,23 +100,38 @@ impl<K: Key> WorkQueue<K> {
     ///
     /// [`MAX_DELAY`]: crate::MAX_DELAY
     pub fn add_after(&self, key: K, delay: Duration) {
-        if self.shared.change(|state, now| state.add_after(key, delay, now)) {
-            self.shared.metrics.retried();
-        }
+        self.add_with(key, Add { after: Some(delay), ..Add::default() });
     }
 
-    /// Counts a failure of `key` and wants it to be worked on after its backoff; returns
-    /// the backoff, for a caller that keeps due times itself.
+    /// Counts a failure of `key` and wants it to be worked on when the rate limiter lets it;
+    /// returns how long that is from now.
     ///
-    /// The count grows until [`forget`](Self::forget), also if the key is queued already.
+    /// The count grows until [`forget`](Self::forget), also if the key is queued already. What
+    /// all keys share is used up only by a real entry: see [`RateLimiter`].
     pub fn add_rate_limited(&self, key: K) -> Duration {
-        let delay = self.backoff(&key);
-        self.add_after(key, delay);
-        delay
+        self.add_with(key, Add { rate_limited: true, ..Add::default() })
+    }
+
+    /// Wants `key` to be worked on with a priority and at a time; returns the delay that was
+    /// asked for. [`add`](Self::add), [`add_after`](Self::add_after) and
+    /// [`add_rate_limited`](Self::add_rate_limited) are short for this.
+    ///
+    /// Of several adds of one entry the highest priority counts and the earliest time, each for
+    /// itself. A queued key that is raised goes behind those that have the higher
+    /// priority already; a key that waits takes its place when its time comes.
+    pub fn add_with(&self, key: K, add: Add) -> Duration {
+        let limiter = &self.shared.limiter;
+        let backoff = add.rate_limited.then(|| limiter.when(&key));
+        let taken = self.shared.change(|state, now| state.add(key, add, backoff, |now| limiter.reserve(now), now));
+        if taken.is_some() && add.is_retry() {
+            self.shared.metrics.retried();
+        }
+        taken.or(backoff).unwrap_or_default()
     }
 
     /// Counts a failure of `key` and returns its backoff, for a caller that keeps due times
-    /// itself and sets the timer with [`add_after`](Self::add_after).
+    /// itself and sets the timer with [`add_after`](Self::add_after). Makes no entry, and so
+    /// uses nothing up that all keys share.
     pub fn backoff(&self, key: &K) -> Duration {
         self.shared.limiter.when(key)
     }
@@ -142,7 +159,7 @@ impl<K: Key> WorkQueue<K> {
         loop {
             let woken = self.shared.available.notified();
             match self.shared.take() {
-                Taken::Key { key, queued } => return Some(self.item(key, queued)),
+                Taken::Key { key, priority, queued } => return Some(self.item(key, priority, queued)),
                 Taken::Finished => return None,
                 Taken::Nothing { until: None } => woken.await,
                 Taken::Nothing { until: Some(due) } => tokio::select! {
@@ -156,7 +173,7 @@ impl<K: Key> WorkQueue<K> {
     /// A key to work on if there is one now.
     pub fn try_get(&self) -> Option<Item<K>> {
         match self.shared.take() {
-            Taken::Key { key, queued } => Some(self.item(key, queued)),
+            Taken::Key { key, priority, queued } => Some(self.item(key, priority, queued)),
             Taken::Nothing { .. } | Taken::Finished => None,
         }
     }
@@ -232,8 +249,8 @@ impl<K: Key> WorkQueue<K> {
         Stats { failing: self.shared.limiter.tracked(), ..stats }
     }
 
-    fn item(&self, key: K, queued: Duration) -> Item<K> {
-        Item { shared: Arc::clone(&self.shared), key, queued }
+    fn item(&self, key: K, priority: i32, queued: Duration) -> Item<K> {
+        Item { shared: Arc::clone(&self.shared), key, priority, queued }
     }
 }
 
@@ -249,36 +266,7 @@ impl<K: Key> fmt::Debug for WorkQueue<K> {
     }
 }
 
-impl<K: Key> Item<K> {
-    /// The key to work on.
-    pub fn key(&self) -> &K {
-        &self.key
-    }
-
-    /// How long the key was ready before it was handed out. For a key that was added
-    /// while it was in work this includes the rest of that work.
-    pub fn queued(&self) -> Duration {
-        self.queued
-    }
-
-    /// Ends the work; the same as a drop, for code that wants to say so.
-    pub fn done(self) {}
-}
-
-impl<K: Key> Drop for Item<K> {
-    fn drop(&mut self) {
-        let took = self.shared.change(|state, now| state.release(&self.key, now));
-        self.shared.metrics.worked(took);
-    }
-}
-
-impl<K: Key + fmt::Debug> fmt::Debug for Item<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Item").field("key", &self.key).field("queued", &self.queued).finish_non_exhaustive()
-    }
-}
-
-struct Shared<K> {
+pub(crate) struct Shared<K> {
     name: Arc<str>,
     state: Mutex<State<K>>,
     /// For workers: there may be something for them.
@@ -322,6 +310,12 @@ impl<K: Key> Shared<K> {
             self.metrics.handed_out(*queued);
         }
         taken
+    }
+
+    /// Ends the work on a key.
+    pub(crate) fn release(&self, key: &K) {
+        let took = self.change(|state, now| state.release(key, now));
+        self.metrics.worked(took);
     }
 
     fn announce(&self, before: &Outline, after: &Outline) {

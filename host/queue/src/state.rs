@@ -2,26 +2,28 @@
 //! again. Owns these sets and the rules that move a key from one to the other; never
 //! locks, waits, wakes or reads a clock, so each rule is a plain function of `now`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::delay::{Delayed, Due, deadline};
-use crate::{Key, Stats};
+use crate::delay::{Delayed, Due, MAX_DELAY, deadline};
+use crate::ready::{DEFAULT_AGEING, Place, Ready};
+use crate::{Add, Key, Stats};
 
 /// The sets of one queue. Their sizes are bounded by the distinct keys of the caller.
 #[derive(Debug)]
 pub(crate) struct State<K> {
     /// Keys that must be handed out (client-go: the dirty set), now or later.
-    wanted: HashMap<K, When>,
-    /// Keys wanted now and not in work, in order. Nothing else knows an order, so
-    /// priorities will change this field only.
-    ready: VecDeque<K>,
+    wanted: HashMap<K, Entry>,
+    /// Keys wanted now and not in work, in order.
+    ready: Ready<K>,
     /// Keys wanted later.
     delayed: Delayed<K>,
     /// Keys in work, and since when.
     working: HashMap<K, Instant>,
+    /// How long a key may be ready before its age counts.
+    pub(crate) ageing: Duration,
     paused: bool,
     shut_down: bool,
     /// Calls of `shut_down` so far; each one releases the drains that wait.
@@ -30,17 +32,29 @@ pub(crate) struct State<K> {
     pub(crate) entries: u64,
 }
 
+/// The one entry of a wanted key.
+#[derive(Debug)]
+struct Entry {
+    /// The highest of its adds.
+    priority: i32,
+    when: When,
+}
+
 #[derive(Debug)]
 enum When {
-    Now { since: Instant },
-    Later(Due),
+    /// In order among the ready keys.
+    Ready(Place),
+    /// In work, and wanted again since then.
+    Again { since: Instant },
+    /// Waits for its time. The token says since when a rate-limited add may come.
+    Later { due: Due, token: Option<Instant> },
 }
 
 /// What a worker that asks for a key gets.
 #[derive(Debug)]
 pub(crate) enum Taken<K> {
-    /// Work on this; it was ready for so long.
-    Key { key: K, queued: Duration },
+    /// Work on this; it was wanted for so long.
+    Key { key: K, priority: i32, queued: Duration },
     /// Ask again when something changes, or at this time.
     Nothing { until: Option<Instant> },
     /// There will never be a key again.
@@ -51,9 +65,10 @@ impl<K: Key> State<K> {
     pub(crate) fn new() -> Self {
         Self {
             wanted: HashMap::new(),
-            ready: VecDeque::new(),
+            ready: Ready::new(),
             delayed: Delayed::new(),
             working: HashMap::new(),
+            ageing: DEFAULT_AGEING,
             paused: false,
             shut_down: false,
             shut_downs: 0,
@@ -65,41 +80,80 @@ impl<K: Key> State<K> {
     /// due is served before one that was added after that moment.
     pub(crate) fn promote(&mut self, now: Instant) {
         while let Some((at, key)) = self.delayed.pop(now) {
-            self.want_now(key, at);
+            let priority = self.wanted.get(&key).map_or(0, |entry| entry.priority);
+            self.want_now(key, priority, at);
         }
     }
 
-    pub(crate) fn add(&mut self, key: K, now: Instant) {
+    /// Adds a key; `backoff` is what the rate limiter says of a failure, and `reserve` takes
+    /// a token from it. The result is the delay that was asked for; none if the queue takes
+    /// no keys any more.
+    pub(crate) fn add(
+        &mut self,
+        key: K,
+        add: Add,
+        backoff: Option<Duration>,
+        reserve: impl FnOnce(Instant) -> Instant,
+        now: Instant,
+    ) -> Option<Duration> {
         if self.shut_down {
+            return None;
+        }
+        let after = add.after.map(|delay| deadline(now, delay));
+        let (at, token) = match backoff {
+            None => (after.unwrap_or(now), None),
+            Some(backoff) => {
+                let at = deadline(now, backoff);
+                let token = self.token(&key, at, reserve, now);
+                let at = token.map_or(at, |token| token.max(at));
+                (after.map_or(at, |after| after.min(at)), token)
+            }
+        };
+        self.want(key, add.priority, at, token, now);
+        Some(at.saturating_duration_since(now))
+    }
+
+    /// The token of a key that a rate-limited add wants at `at`. An entry takes one at most,
+    /// and only an add that makes an entry, or makes one come earlier, takes it.
+    fn token(&self, key: &K, at: Instant, reserve: impl FnOnce(Instant) -> Instant, now: Instant) -> Option<Instant> {
+        let takes = match self.wanted.get(key).map(|entry| &entry.when) {
+            None => true,
+            Some(When::Later { token: Some(token), .. }) => return Some(*token),
+            Some(When::Later { due, token: None }) => at < due.at,
+            Some(When::Ready(_) | When::Again { .. }) => false,
+        };
+        takes.then(|| reserve(now).min(now + MAX_DELAY))
+    }
+
+    /// One entry per key: of several adds the highest priority counts, and the earliest time.
+    fn want(&mut self, key: K, priority: i32, at: Instant, token: Option<Instant>, now: Instant) {
+        let Some(entry) = self.wanted.get_mut(&key) else {
+            if at > now {
+                let due = self.delayed.insert(at, key.clone());
+                self.wanted.insert(key, Entry { priority, when: When::Later { due, token } });
+            } else {
+                self.want_now(key, priority, now);
+            }
             return;
+        };
+        let raised = priority > entry.priority;
+        entry.priority = entry.priority.max(priority);
+        match &mut entry.when {
+            When::Ready(place) if raised => *place = self.ready.raise(*place, priority),
+            When::Ready(_) | When::Again { .. } => {}
+            When::Later { due, token: old } => {
+                *old = old.or(token);
+                if at < due.at {
+                    self.delayed.remove(*due);
+                    if at > now {
+                        *due = self.delayed.insert(at, key);
+                    } else {
+                        let priority = entry.priority;
+                        self.want_now(key, priority, now);
+                    }
+                }
+            }
         }
-        match self.wanted.get(&key) {
-            Some(When::Now { .. }) => return,
-            Some(When::Later(due)) => self.delayed.remove(*due),
-            None => {}
-        }
-        self.want_now(key, now);
-    }
-
-    /// Returns false if the queue takes no keys any more.
-    pub(crate) fn add_after(&mut self, key: K, delay: Duration, now: Instant) -> bool {
-        if self.shut_down {
-            return false;
-        }
-        if delay.is_zero() {
-            self.add(key, now);
-            return true;
-        }
-        let at = deadline(now, delay);
-        match self.wanted.get(&key) {
-            Some(When::Now { .. }) => return true,
-            Some(When::Later(due)) if due.at <= at => return true,
-            Some(When::Later(due)) => self.delayed.remove(*due),
-            None => {}
-        }
-        let due = self.delayed.insert(at, key.clone());
-        self.wanted.insert(key, When::Later(due));
-        true
     }
 
     pub(crate) fn take(&mut self, now: Instant) -> Taken<K> {
@@ -109,23 +163,22 @@ impl<K: Key> State<K> {
         if self.paused {
             return Taken::Nothing { until: None };
         }
-        let Some(key) = self.ready.pop_front() else {
+        let Some((key, place)) = self.ready.pop(now, self.ageing) else {
             return Taken::Nothing { until: self.delayed.next() };
         };
-        let since = match self.wanted.remove(&key) {
-            Some(When::Now { since }) => since,
-            Some(When::Later(_)) | None => now,
-        };
+        self.wanted.remove(&key);
         self.give_back();
         self.working.insert(key.clone(), now);
-        Taken::Key { key, queued: now.saturating_duration_since(since) }
+        Taken::Key { key, priority: place.priority, queued: now.saturating_duration_since(place.since) }
     }
 
     /// Ends the work on `key`; the result says how long it took.
     pub(crate) fn release(&mut self, key: &K, now: Instant) -> Duration {
         let since = self.working.remove(key).unwrap_or(now);
-        if matches!(self.wanted.get(key), Some(When::Now { .. })) {
-            self.ready.push_back(key.clone());
+        if let Some(entry) = self.wanted.get_mut(key)
+            && let When::Again { since } = entry.when
+        {
+            entry.when = When::Ready(self.ready.push(key.clone(), entry.priority, since));
         }
         now.saturating_duration_since(since)
     }
@@ -168,6 +221,7 @@ impl<K: Key> State<K> {
         let ages = || self.working.values().map(|since| now.saturating_duration_since(*since));
         Stats {
             depth: self.ready.len(),
+            low: self.ready.low(),
             waiting: self.delayed.len(),
             processing: self.working.len(),
             failing: 0, // the rate limiter knows
@@ -178,12 +232,14 @@ impl<K: Key> State<K> {
         }
     }
 
-    fn want_now(&mut self, key: K, since: Instant) {
+    fn want_now(&mut self, key: K, priority: i32, since: Instant) {
         self.entries += 1;
-        if !self.working.contains_key(&key) {
-            self.ready.push_back(key.clone());
-        }
-        self.wanted.insert(key, When::Now { since });
+        let when = if self.working.contains_key(&key) {
+            When::Again { since }
+        } else {
+            When::Ready(self.ready.push(key.clone(), priority, since))
+        };
+        self.wanted.insert(key, Entry { priority, when });
     }
 
     /// A pass over everything makes the sets large once; they must not stay so. The cost is that
@@ -192,7 +248,6 @@ impl<K: Key> State<K> {
         let keys = self.wanted.len();
         if self.wanted.capacity() > 64 && keys < self.wanted.capacity() / 8 {
             self.wanted.shrink_to(keys.saturating_mul(2));
-            self.ready.shrink_to(self.ready.len().saturating_mul(2));
         }
     }
 
@@ -203,7 +258,7 @@ impl<K: Key> State<K> {
             return;
         }
         self.delayed.clear();
-        self.wanted.retain(|_, when| matches!(when, When::Now { .. }));
+        self.wanted.retain(|_, entry| !matches!(entry.when, When::Later { .. }));
         if self.paused {
             self.ready.clear();
             self.wanted.clear();

@@ -11,7 +11,7 @@ use crate::ends;
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn keys_come_in_order_of_arrival_and_duplicates_collapse() {
+async fn cq5_keys_come_in_order_of_arrival_and_duplicates_collapse() {
     let queue = WorkQueue::new("test");
     for key in ["a", "b", "a", "c", "b"] {
         queue.add(key);
@@ -25,7 +25,7 @@ async fn keys_come_in_order_of_arrival_and_duplicates_collapse() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn adds_while_in_work_bring_the_key_back_once_after_the_work() {
+async fn cq2_adds_while_in_work_bring_the_key_back_once_after_the_work() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     let first = queue.get().await.unwrap();
@@ -41,7 +41,7 @@ async fn adds_while_in_work_bring_the_key_back_once_after_the_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_added_again_in_work_goes_behind_those_that_wait() {
+async fn cq2_a_key_that_is_added_again_in_work_goes_behind_those_that_wait() {
     let queue = WorkQueue::new("test");
     queue.add("a");
     let first = queue.get().await.unwrap();
@@ -53,7 +53,7 @@ async fn a_key_that_is_added_again_in_work_goes_behind_those_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_can_be_added_again_after_its_work() {
+async fn cq4_a_key_can_be_added_again_after_its_work() {
     let queue = WorkQueue::new("test");
     for _ in 0..3 {
         queue.add("key");
@@ -62,7 +62,7 @@ async fn a_key_can_be_added_again_after_its_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_length_counts_only_what_can_be_handed_out() {
+async fn cq3_the_length_counts_only_what_can_be_handed_out() {
     let queue = WorkQueue::new("test");
     queue.add("working");
     let working = queue.get().await.unwrap();
@@ -96,7 +96,7 @@ async fn an_item_says_how_long_its_key_was_ready() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_holds_a_key_after_its_work() {
+async fn cq7_nothing_holds_a_key_after_its_work() {
     let queue = WorkQueue::new("test");
     let key: Arc<str> = "key".into();
     queue.add(Arc::clone(&key));

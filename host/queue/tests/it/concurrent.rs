@@ -111,12 +111,12 @@ async fn run(drain: bool) -> Result<(), JoinError> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_workers_never_share_a_key_and_lose_none_until_shutdown() {
+async fn cq1_many_workers_never_share_a_key_and_lose_none_until_shutdown() {
     run(false).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_workers_never_share_a_key_and_lose_none_until_drained() {
+async fn cq1_many_workers_never_share_a_key_and_lose_none_until_drained() {
     run(true).await.unwrap();
 }
 

@@ -18,7 +18,7 @@ async fn next(queue: &WorkQueue<&'static str>, start: Instant, count: usize) -> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_key_comes_at_its_time_and_not_before() {
+async fn cq8_a_delayed_key_comes_at_its_time_and_not_before() {
     let queue = WorkQueue::new("test");
     queue.add_after("key", 50 * MS);
     assert_eq!((queue.len(), queue.waiting()), (0, 1));
@@ -32,14 +32,14 @@ async fn a_delayed_key_comes_at_its_time_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_delay_means_at_once() {
+async fn cq8_no_delay_means_at_once() {
     let queue = WorkQueue::new("test");
     queue.add_after("key", Duration::ZERO);
     assert_eq!((queue.len(), queue.waiting()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_earliest_of_several_delays_counts_whatever_their_order() {
+async fn cq8_the_earliest_of_several_delays_counts_whatever_their_order() {
     for delays in [[50, 70, 60], [70, 50, 60], [60, 70, 50]] {
         let (queue, start) = (WorkQueue::new("test"), Instant::now());
         for delay in delays {
@@ -52,7 +52,7 @@ async fn the_earliest_of_several_delays_counts_whatever_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shorter_delay_that_comes_later_wakes_a_worker_that_sleeps_longer() {
+async fn cq8_a_shorter_delay_that_comes_later_wakes_a_worker_that_sleeps_longer() {
     let (queue, start) = (WorkQueue::new("test"), Instant::now());
     queue.add_after("slow", 1000 * MS);
     let worker = tokio::spawn({
@@ -65,7 +65,7 @@ async fn a_shorter_delay_that_comes_later_wakes_a_worker_that_sleeps_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_times_interleave() {
+async fn cq8_many_times_interleave() {
     let (queue, start) = (WorkQueue::new("test"), Instant::now());
     for (key, delay) in [("c", 300), ("a", 100), ("e", 500), ("b", 200), ("d", 300)] {
         queue.add_after(key, delay * MS);
@@ -86,7 +86,7 @@ async fn a_key_that_became_due_comes_before_one_that_was_added_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_for_a_key_that_is_queued_changes_nothing() {
+async fn cq8_a_delay_for_a_key_that_is_queued_changes_nothing() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     queue.add_after("key", 10 * MS);
@@ -94,7 +94,7 @@ async fn a_delay_for_a_key_that_is_queued_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_add_absorbs_the_delay_of_its_key() {
+async fn cq17_an_add_absorbs_the_delay_of_its_key() {
     let queue = WorkQueue::new("test");
     queue.add_after("key", 10 * MS);
     queue.add("key");
@@ -138,7 +138,7 @@ async fn a_delay_without_end_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limited_key_comes_after_its_backoff() {
+async fn cq13_a_rate_limited_key_comes_after_its_backoff() {
     let (queue, start) = (WorkQueue::with("test", ExponentialPerKey::new(MS, 1000 * MS), NoMetrics), Instant::now());
     let mut waited = Vec::new();
     for _ in 0..4 {

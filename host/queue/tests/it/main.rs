@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod ageing;
 mod basic;
 mod cancel;
 mod concurrent;
@@ -11,8 +12,11 @@ mod delta_fifo;
 mod delta_model;
 mod delta_work;
 mod fifo;
+mod limits;
 mod metrics;
 mod model;
+mod parallel;
+mod priority;
 mod shutdown;
 mod workers;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::advance;
-use wharf_queue::{ExponentialPerKey, QueueMetrics, Stats, WorkQueue};
+use wharf_queue::{Add, ExponentialPerKey, LOW, QueueMetrics, Stats, WorkQueue};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ fn recorded() -> (WorkQueue<&'static str>, Arc<Recorder>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_key_through_all_its_places() {
+async fn cq14_one_key_through_all_its_places() {
     let (queue, recorder) = recorded();
     let heard = || recorder.0.lock().clone();
     assert_eq!(queue.name(), "test");
@@ -76,7 +76,7 @@ async fn one_key_through_all_its_places() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn delayed_keys_count_as_retries_at_once_and_as_entries_when_they_are_ready() {
+async fn cq14_delayed_keys_count_as_retries_at_once_and_as_entries_when_they_are_ready() {
     let (queue, recorder) = recorded();
     queue.add_after("a", SECOND);
     queue.add_after("a", 2 * SECOND);
@@ -90,7 +90,28 @@ async fn delayed_keys_count_as_retries_at_once_and_as_entries_when_they_are_read
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_age_of_the_work_grows_without_a_tick() {
+async fn cp12_a_waiting_key_that_is_added_again_counts_once_in_its_last_priority() {
+    for (again, low) in [(LOW, 1), (0, 0)] {
+        let (queue, recorder) = recorded();
+        queue.add_with("key", Add { priority: LOW, after: Some(SECOND), ..Add::default() });
+        assert_eq!(queue.stats(), Stats { waiting: 1, ..Stats::default() });
+        queue.add_with("key", Add { priority: again, after: Some(2 * SECOND), ..Add::default() });
+        assert_eq!(queue.stats(), Stats { waiting: 1, ..Stats::default() }, "the depth has no keys that wait");
+
+        advance(SECOND).await;
+        assert_eq!(queue.stats(), Stats { depth: 1, low, ..Stats::default() });
+        queue.add_with("key", Add { priority: again, ..Add::default() });
+        assert_eq!(queue.stats(), Stats { depth: 1, low, ..Stats::default() });
+        queue.add("key");
+        assert_eq!(queue.stats(), Stats { depth: 1, low: 0, ..Stats::default() }, "raised");
+        assert_eq!(recorder.0.lock().added, 1);
+        queue.try_get().unwrap().done();
+        assert_eq!(queue.stats(), Stats::default());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cq14_the_age_of_the_work_grows_without_a_tick() {
     let (queue, _) = recorded();
     queue.add("old");
     queue.add("new");
@@ -107,7 +128,7 @@ async fn the_age_of_the_work_grows_without_a_tick() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_has_ended_stays_silent() {
+async fn cq14_a_queue_that_has_ended_stays_silent() {
     let (queue, recorder) = recorded();
     queue.add_after("dropped", SECOND);
     queue.shut_down_with_drain().await;

@@ -51,7 +51,7 @@ async fn a_key_that_was_due_at_shutdown_is_handed_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_ends_all_workers_that_wait() {
+async fn cp10_shutdown_ends_all_workers_that_wait() {
     let queue = WorkQueue::<&str>::new("test");
     queue.add_after("later", SECOND);
     let workers: Vec<_> = (0..5)
@@ -68,7 +68,7 @@ async fn shutdown_ends_all_workers_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn plain_shutdown_does_not_wait_for_work() {
+async fn cq6_plain_shutdown_does_not_wait_for_work() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     let item = queue.get().await.unwrap();
@@ -79,7 +79,7 @@ async fn plain_shutdown_does_not_wait_for_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_the_work_in_progress() {
+async fn cq6_a_drain_waits_for_the_work_in_progress() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     let item = queue.get().await.unwrap();
@@ -92,7 +92,7 @@ async fn a_drain_waits_for_the_work_in_progress() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_queued_keys_that_nobody_took() {
+async fn cq16_a_drain_waits_for_queued_keys_that_nobody_took() {
     let queue = WorkQueue::new("test");
     queue.add("a");
     queue.add("b");
@@ -107,7 +107,7 @@ async fn a_drain_waits_for_queued_keys_that_nobody_took() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_brings_back_a_key_that_was_added_in_work_and_workers_wait_for_it() {
+async fn cq6_a_drain_brings_back_a_key_that_was_added_in_work_and_workers_wait_for_it() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     let first = queue.get().await.unwrap();
@@ -128,7 +128,7 @@ async fn a_drain_brings_back_a_key_that_was_added_in_work_and_workers_wait_for_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_shutdown_releases_a_drain() {
+async fn cq6_a_later_shutdown_releases_a_drain() {
     let queue = WorkQueue::new("test");
     queue.add("key");
     let item = queue.get().await.unwrap();
@@ -138,6 +138,23 @@ async fn a_later_shutdown_releases_a_drain() {
     ends(drain).await.unwrap().unwrap();
     assert_eq!(queue.processing(), 1);
     item.done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn cp19_any_number_of_shutdowns_of_either_kind_is_safe() {
+    let queue = WorkQueue::new("test");
+    queue.add("key");
+    let item = queue.get().await.unwrap();
+    queue.shut_down();
+    queue.shut_down();
+    let (one, two) = (drain(&queue).await, drain(&queue).await);
+    assert!(is_waiting(&one).await && is_waiting(&two).await);
+    item.done();
+    ends(one).await.unwrap().unwrap();
+    ends(two).await.unwrap().unwrap();
+    ends(queue.shut_down_with_drain()).await.unwrap();
+    queue.shut_down();
+    assert!(ends(queue.get()).await.unwrap().is_none());
 }
 
 #[tokio::test(start_paused = true)]
