@@ -17,7 +17,7 @@ use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
 use wharf_core::{Cause, Object, TargetKey};
-use wharf_queue::{ExponentialPerKey, Stats, WorkQueue};
+use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
 use super::every::{BACKLOG, Every, Lag};
@@ -365,7 +365,7 @@ impl Dispatcher {
                 state.initial.expect(&key);
             }
         }
-        self.queue.add(key);
+        self.queue.add_with(key, Add { priority: priority(cause), ..Add::default() });
     }
 
     /// As many workers as the revision's concurrency: each runs one call at a time. A
@@ -380,5 +380,14 @@ impl Dispatcher {
                 None => workers.push(task()),
             }
         }
+    }
+}
+
+/// What nobody waits for stands behind what has just happened: a pass over everything costs a new
+/// event one call at most. A first list is one too, and the queue's ageing lets none starve.
+fn priority(cause: Cause) -> i32 {
+    match cause {
+        Cause::InitialList | Cause::Resync | Cause::Reload => LOW,
+        Cause::Watch | Cause::Requeue | Cause::Retry | Cause::ChangedOffline | Cause::Related | Cause::Manual | Cause::Schedule => 0,
     }
 }

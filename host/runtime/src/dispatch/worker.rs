@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wharf_core::ledger::{Call, Finished, Here, Next, Start, Token};
-use wharf_core::{Cause, Delivery, Event, Object, Reason, TargetKey};
+use wharf_core::{Cause, Delivery, Event, Object, Outcome, Reason, TargetKey};
 use wharf_engine::CallReport;
-use wharf_queue::Item;
+use wharf_queue::{Add, Item};
 
 use super::dispatcher::{Dispatcher, Serving};
 use super::every::{Lag, Started};
@@ -22,7 +22,7 @@ use crate::telemetry::events::CallFinished;
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
     while let Some(item) = next(&dispatcher).await {
         if dispatcher.serving().is_some_and(|serving| index >= serving.limits.concurrency) {
-            dispatcher.queue.add(item.key().clone());
+            arm(&dispatcher, item.key(), item.priority(), None, true);
             return;
         }
         if work(&dispatcher, &item).await {
@@ -62,7 +62,7 @@ struct Planned {
 /// False if the key comes back without having been decided.
 async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
     let key = item.key();
-    let Planned { serving, token, delivery, lag } = match decide(dispatcher, key, item.queued()) {
+    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item) {
         Decided::Call(planned) => *planned,
         Decided::Nothing => return true,
         Decided::Later => return false,
@@ -75,12 +75,15 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
     }
     CallFinished { plugin: &dispatcher.label, revision: &serving.tag, delivery: &delivery, report: &report, parked: next.parked }
         .emit(&dispatcher.shared.metrics, |reason| serving.label_of(reason));
-    arm(dispatcher, key, next.due, next.again);
+    // A time that the guest asked for is a promise, also if the call came from a pass over everything.
+    let asked = matches!(report.result, Ok(Ok(Outcome::RequeueAfter(_))));
+    arm(dispatcher, key, if asked { item.priority().max(0) } else { item.priority() }, next.due, next.again);
     true
 }
 
 /// Asks the table; a call is noted in the ledger before it starts.
-fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Decided {
+fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
+    let (key, priority) = (item.key(), item.priority());
     let now = dispatcher.shared.clock.now();
     let start = {
         let mut state = dispatcher.state.lock();
@@ -107,7 +110,7 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Decided
         };
         match start {
             Start::Call(call) => {
-                let Some((token, delivery)) = delivery(&subscribed, key, call, cause, queued) else { return Decided::Nothing };
+                let Some((token, delivery)) = delivery(&subscribed, key, call, cause, item.queued()) else { return Decided::Nothing };
                 return Decided::Call(Box::new(Planned { serving, token, delivery, lag }));
             }
             other => other,
@@ -115,11 +118,11 @@ fn decide(dispatcher: &Dispatcher, key: &TargetKey, queued: Duration) -> Decided
     };
     match start {
         Start::Call(_) => {}
-        Start::Nothing { next_due, .. } => arm(dispatcher, key, next_due, false),
-        Start::Held { until } => arm(dispatcher, key, Some(until), false),
+        Start::Nothing { next_due, .. } => arm(dispatcher, key, priority, next_due, false),
+        Start::Held { until } => arm(dispatcher, key, priority, Some(until), false),
         Start::Again => {
             dispatcher.queue.forget(key);
-            arm(dispatcher, key, None, true);
+            arm(dispatcher, key, priority, None, true);
         }
     }
     Decided::Nothing
@@ -197,11 +200,12 @@ fn here<'a>(key: &'a TargetKey, found: Option<&'a Found>, told: bool) -> Here<'a
     Here { key, slot: found.filter(|_| told).map(|found| found.slot), now: found.map(|found| &found.object) }
 }
 
-/// The ledger keeps due times; the queue only wakes the key up for them.
-fn arm(dispatcher: &Dispatcher, key: &TargetKey, due: Option<Duration>, again: bool) {
-    if again {
-        dispatcher.queue.add(key.clone());
-    } else if let Some(due) = due {
-        dispatcher.queue.add_after(key.clone(), due.saturating_sub(dispatcher.shared.clock.now()));
+/// The ledger keeps due times; the queue only wakes the key up for them, with the priority of the
+/// run that found them: what a live change left to do does not fall behind a pass over everything.
+fn arm(dispatcher: &Dispatcher, key: &TargetKey, priority: i32, due: Option<Duration>, again: bool) {
+    let left = due.map(|due| due.saturating_sub(dispatcher.shared.clock.now()));
+    if again || left.is_some() {
+        let after = left.filter(|_| !again);
+        dispatcher.queue.add_with(key.clone(), Add { priority, after, ..Add::default() });
     }
 }

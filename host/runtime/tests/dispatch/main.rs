@@ -6,4 +6,5 @@
 
 mod cluster;
 mod every_event;
+mod flood;
 mod plugin;

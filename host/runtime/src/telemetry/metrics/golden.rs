@@ -68,7 +68,8 @@ fn host() -> Arc<Metrics> {
     metrics.failed(&spec(&kind), Reason::ServerUnavailable);
     metrics.initial_events_late(&spec(&kind), Duration::from_secs(10));
     metrics.on_scrape(move |now| {
-        let stats = wharf_queue::Stats { depth: 3, processing: 1, longest_running: Duration::from_millis(250), ..Default::default() };
+        let stats =
+            wharf_queue::Stats { depth: 3, low: 1, processing: 1, longest_running: Duration::from_millis(250), ..Default::default() };
         now.queues.push(QueueSample::new(PLUGIN.into(), &stats, 4));
         now.plugins.push(PluginSample {
             plugin: PLUGIN.into(),

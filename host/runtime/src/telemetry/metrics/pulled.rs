@@ -12,6 +12,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLab
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use wharf_core::Gvk;
+use wharf_queue::LOW;
 
 use super::kind_label;
 use super::labels::{OfController, OfDepth, OfInstances, OfKind, OfPlugin, OfQueue};
@@ -32,7 +33,7 @@ pub struct Snapshot {
 pub struct QueueSample {
     /// The plugin, `namespace/name`.
     pub plugin: Arc<str>,
-    /// Keys that wait to be handed out, by priority.
+    /// Keys that wait to be handed out, by priority; below 0 counts as low.
     pub depth: Vec<(i64, u64)>,
     /// Time that the keys in work have been worked on, added up.
     pub unfinished_work: Duration,
@@ -45,11 +46,11 @@ pub struct QueueSample {
 }
 
 impl QueueSample {
-    /// What a plugin's queue says of itself. wharf's queue has one priority so far.
+    /// What a plugin's queue says of itself.
     pub fn new(plugin: Arc<str>, stats: &wharf_queue::Stats, max_workers: u32) -> Self {
         Self {
             plugin,
-            depth: vec![(0, stats.depth as u64)],
+            depth: vec![(LOW.into(), stats.low as u64), (0, stats.depth.saturating_sub(stats.low) as u64)],
             unfinished_work: stats.unfinished,
             longest_running: stats.longest_running,
             active_workers: stats.processing as u64,
