@@ -6,6 +6,7 @@
 
 pub mod diff;
 pub mod event;
+pub mod explain;
 pub mod grant;
 pub mod key;
 pub mod kind;

@@ -124,11 +124,27 @@ impl Object {
     /// Does a field selector match? Only `metadata.name` and `metadata.namespace` are
     /// known here; documents with other fields are refused when they are read.
     pub fn matches_fields(&self, selector: &Selector) -> bool {
-        selector.matches(|field| match field {
+        selector.matches(|field| self.field(field))
+    }
+
+    fn field(&self, field: &str) -> Option<&str> {
+        match field {
             "metadata.name" => Some(&*self.key.name),
             "metadata.namespace" => Some(self.key.namespace.as_deref().unwrap_or("")),
             _ => None,
-        })
+        }
+    }
+
+    /// The first label requirement that the object does not meet, and the label's value.
+    pub fn unmet_label(&self, selector: &Selector) -> Option<(Selector, Option<String>)> {
+        let labels = self.labels();
+        let unmet = selector.unmet(|key| labels.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_ref()));
+        unmet.map(|(requirement, value)| (requirement, value.map(str::to_owned)))
+    }
+
+    /// The first field requirement that the object does not meet; see [`Self::matches_fields`].
+    pub fn unmet_field(&self, selector: &Selector) -> Option<Selector> {
+        selector.unmet(|field| self.field(field)).map(|(requirement, _)| requirement)
     }
 
     /// The object's labels.

@@ -78,6 +78,8 @@ reasons! {
     Cancelled => "nothing: the key is worked on again",
     /// The plugin failed with a reason that its description does not list.
     Other => "see the message; list the reason in `describe` to count it by itself",
+    /// So many keys of the plugin fail that it is told of no further object until some succeed.
+    TooManyFailures => "`wharf get failures` shows them; correct the plugin or the objects, or raise failures.maxKeys",
     /// The kind does not exist on the server (yet).
     KindNotFound => "install its CustomResourceDefinition; the plugin starts by itself as soon as it is there",
     /// The API server refused for lack of rights.

@@ -65,15 +65,27 @@ impl Selector {
     /// Does a set of labels match? `label` returns the value of a key, if there is one.
     /// As in Kubernetes, `!=` and `notin` also match where the key is absent.
     pub fn matches<'a>(&self, mut label: impl FnMut(&str) -> Option<&'a str>) -> bool {
-        self.requirements.iter().all(|r| {
+        self.requirements.iter().all(|r| r.test.passes(label(&r.key)))
+    }
+
+    /// The first requirement that a set of labels does not meet, with the value that it has
+    /// instead, if any: why [`Self::matches`] says no.
+    pub fn unmet<'a>(&self, mut label: impl FnMut(&str) -> Option<&'a str>) -> Option<(Self, Option<&'a str>)> {
+        self.requirements.iter().find_map(|r| {
             let value = label(&r.key);
-            match &r.test {
-                Test::In(values) => value.is_some_and(|v| values.iter().any(|x| **x == *v)),
-                Test::NotIn(values) => value.is_none_or(|v| values.iter().all(|x| **x != *v)),
-                Test::Exists => value.is_some(),
-                Test::Absent => value.is_none(),
-            }
+            (!r.test.passes(value)).then(|| (Self { requirements: vec![r.clone()] }, value))
         })
+    }
+}
+
+impl Test {
+    fn passes(&self, value: Option<&str>) -> bool {
+        match self {
+            Self::In(values) => value.is_some_and(|v| values.iter().any(|x| **x == *v)),
+            Self::NotIn(values) => value.is_none_or(|v| values.iter().all(|x| **x != *v)),
+            Self::Exists => value.is_some(),
+            Self::Absent => value.is_none(),
+        }
     }
 }
 
@@ -183,6 +195,19 @@ mod tests {
         ] {
             assert_eq!(matches(selector, &labels), want, "{selector}");
         }
+    }
+
+    #[test]
+    fn the_first_unmet_requirement_is_named() {
+        let unmet = |selector: &str| {
+            let selector = Selector::parse(selector).unwrap();
+            let unmet = selector.unmet(|key| (key == "app").then_some("web"));
+            unmet.map(|(requirement, value)| (requirement.to_string(), value.map(str::to_owned)))
+        };
+        assert_eq!(unmet("app=web,!tier"), None);
+        assert_eq!(unmet("app,tier=front,app=db"), Some(("tier=front".into(), None)));
+        assert_eq!(unmet("app in (db,cache)"), Some(("app in (db,cache)".into(), Some("web".into()))));
+        assert_eq!(unmet("!app"), Some(("!app".into(), Some("web".into()))));
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(super) struct Entry<S> {
     /// Revision of the last call.
     pub(super) called_by: u64,
     pub(super) trouble: Option<Box<Trouble>>,
+    /// Is it one of the failing keys that `side` has counted? Its to set.
+    pub(super) counted: bool,
 }
 
 /// What went wrong since the last success.
@@ -45,6 +47,8 @@ pub(super) struct Trouble {
     pub(super) hold: Option<Time>,
     pub(super) parked: Option<Parked>,
     pub(super) strikes: u32,
+    /// When the first call since the last success failed.
+    pub(super) since: Time,
     pub(super) reason: String,
     pub(super) message: String,
 }
@@ -83,6 +87,7 @@ impl<S: State> Entry<S> {
             revision,
             called_by: 0,
             trouble: None,
+            counted: false,
         }
     }
 
@@ -132,15 +137,25 @@ impl<S: State> Entry<S> {
         self.tried || self.dying
     }
 
+    /// Is it kept because a call failed, or because `delete` has not ended?
+    pub(super) fn failing(&self) -> bool {
+        self.trouble.is_some() || self.dying
+    }
+
     pub(super) fn parked(&self) -> Option<Parked> {
         self.trouble.as_ref().and_then(|trouble| trouble.parked)
+    }
+
+    /// Not before this time, the guest said.
+    pub(super) fn hold(&self) -> Option<Time> {
+        self.trouble.as_ref().and_then(|trouble| trouble.hold)
     }
 
     /// The end of a hold that still keeps the key from being called.
     pub(super) fn held(&self, time: Time) -> Option<Time> {
         let pending = self.marks.pending();
         let pressed = pending.contains(Mark::Reload) || pending.contains(Mark::Manual);
-        self.trouble.as_ref().and_then(|trouble| trouble.hold).filter(|until| *until > time && !pressed)
+        self.hold().filter(|until| *until > time && !pressed)
     }
 
     pub(super) fn is_due(&self, time: Time) -> bool {

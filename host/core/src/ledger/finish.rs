@@ -64,19 +64,25 @@ impl From<Strike> for Finished {
     }
 }
 
-/// When a key is parked by strikes.
+/// Bytes of a failure's message that are kept; the guest's own limit is higher.
+const MAX_MESSAGE: usize = 1024;
+
+/// When a key is parked by strikes, and how many keys may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// So many strikes since the last success park a key; at least 1.
     pub strikes: u32,
     /// A key parked by strikes is tried again after this time.
     pub park: Duration,
+    /// From so many failing keys on a plugin is told of no further object
+    /// ([`Ledger::is_full`]), and the messages of further failures are not kept.
+    pub max_failing: usize,
 }
 
 impl Default for Policy {
-    /// Five strikes, 30 minutes.
+    /// Five strikes, 30 minutes, 10,000 keys.
     fn default() -> Self {
-        Self { strikes: 5, park: Duration::from_secs(30 * 60) }
+        Self { strikes: 5, park: Duration::from_secs(30 * 60), max_failing: 10_000 }
     }
 }
 
@@ -102,12 +108,16 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         let Here { key, slot, now } = here;
         let deleted = call.event == Event::Delete;
         let over = deleted && matches!(result, Finished::Done | Finished::Permanent(_));
+        let full = self.side.failing() >= policy.max_failing;
         let ended = self.side.update(key, |entry| {
             if entry.serial != call.serial {
                 return (Next::FENCED, None);
             }
             if !over {
                 entry.finish(&call, result, time, policy, backoff);
+                if let Some(trouble) = entry.trouble.as_deref_mut().filter(|_| full && !entry.counted) {
+                    trouble.message = String::new();
+                }
             }
             let next = Next { due: entry.due, again: deleted, parked: entry.parked().is_some(), fenced: false };
             (next, now.and_then(|now| entry.settled(now)))
@@ -144,21 +154,21 @@ impl<S: State> Entry<S> {
             Finished::Retry(Fault { reason, message, retry_after }) => {
                 let hold = retry_after.map(|after| time.saturating_add(after));
                 self.due = hold.or(Some(time.saturating_add(backoff)));
-                self.fail(reason, message).hold = hold;
+                self.fail(reason, message, time).hold = hold;
             }
             Finished::Permanent(Fault { reason, message, .. }) => {
                 self.due = None;
-                self.fail(reason, message).parked = Some(Parked { by: ParkedBy::Permanent, since: time });
+                self.fail(reason, message, time).parked = Some(Parked { by: ParkedBy::Permanent, since: time });
             }
             Finished::Strike(Strike { reason, message }) => {
-                let trouble = self.fail(reason.to_string(), message);
+                let trouble = self.fail(reason.to_string(), message, time);
                 trouble.strikes = trouble.strikes.saturating_add(1);
                 let park = trouble.strikes >= policy.strikes;
                 trouble.parked = park.then_some(Parked { by: ParkedBy::Strikes, since: time });
                 self.due = Some(time.saturating_add(if park { policy.park } else { backoff }));
             }
             Finished::Waiting { reason, message } => {
-                self.fail(reason.to_string(), message);
+                self.fail(reason.to_string(), message, time);
                 self.due = Some(time.saturating_add(backoff));
             }
             // Since the start it is due at once, with the marks that the call saw.
@@ -177,9 +187,14 @@ impl<S: State> Entry<S> {
     }
 
     /// Notes what went wrong; the strikes stay, hold and parking are the outcome's to set.
-    fn fail(&mut self, reason: String, message: String) -> &mut Trouble {
-        let trouble = self.trouble.get_or_insert_default();
-        **trouble = Trouble { hold: None, parked: None, strikes: trouble.strikes, reason, message };
+    fn fail(&mut self, reason: String, mut message: String, time: Time) -> &mut Trouble {
+        if message.len() > MAX_MESSAGE {
+            message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+            message.push('…');
+            message.shrink_to_fit();
+        }
+        let trouble = self.trouble.get_or_insert_with(|| Box::new(Trouble { since: time, ..Trouble::default() }));
+        **trouble = Trouble { hold: None, parked: None, strikes: trouble.strikes, since: trouble.since, reason, message };
         trouble
     }
 }

@@ -31,7 +31,7 @@ pub use marks::{Mark, MarkSet};
 pub use settle::Here;
 pub use slots::Slot;
 pub use start::{Call, Start, Token};
-pub use view::{EntryView, FailureView};
+pub use view::{EntryView, FailureState, FailureView};
 
 /// Time since the host's start, from a clock that never goes back.
 pub type Time = Duration;

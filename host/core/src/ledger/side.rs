@@ -1,5 +1,5 @@
-//! The entries that are not settled, by key. Owns their count, how many of them are parked,
-//! and giving memory back when many have gone; never what is in an entry.
+//! The entries that are not settled, by key. Owns their count, how many of them are parked or
+//! failing, and giving memory back when many have gone; never what is in an entry.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,11 +12,12 @@ use super::entry::Entry;
 pub(super) struct Side<K, S> {
     entries: HashMap<K, Entry<S>>,
     parked: usize,
+    failing: usize,
 }
 
 impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
     pub(super) fn new() -> Self {
-        Self { entries: HashMap::new(), parked: 0 }
+        Self { entries: HashMap::new(), parked: 0, failing: 0 }
     }
 
     /// So many are about to come.
@@ -31,6 +32,15 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
     /// Number of entries that are parked.
     pub(super) fn parked(&self) -> usize {
         self.parked
+    }
+
+    /// Number of entries that are failing, as of the last call of each that ended.
+    pub(super) fn failing(&self) -> usize {
+        self.failing
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&K, &Entry<S>)> {
+        self.entries.iter()
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
@@ -53,9 +63,11 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
     /// Changes one entry in any way.
     pub(super) fn update<T>(&mut self, key: &K, change: impl FnOnce(&mut Entry<S>) -> T) -> Option<T> {
         let entry = self.entries.get_mut(key)?;
-        let before = usize::from(entry.parked().is_some());
+        let before = (usize::from(entry.parked().is_some()), usize::from(entry.counted));
         let out = change(entry);
-        self.parked = self.parked.saturating_add(usize::from(entry.parked().is_some())).saturating_sub(before);
+        entry.counted = entry.failing();
+        self.parked = self.parked.saturating_add(usize::from(entry.parked().is_some())).saturating_sub(before.0);
+        self.failing = self.failing.saturating_add(usize::from(entry.counted)).saturating_sub(before.1);
         Some(out)
     }
 
@@ -81,22 +93,24 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
     /// Drops the entries that are meant, and names them.
     pub(super) fn drop_if(&mut self, meant: impl Fn(&K, &Entry<S>) -> bool) -> Vec<K> {
         let mut dropped = Vec::new();
-        let mut parked = self.parked;
+        let (mut parked, mut failing) = (self.parked, self.failing);
         self.entries.retain(|key, entry| {
             let goes = meant(key, entry);
             if goes {
                 dropped.push(key.clone());
                 parked = parked.saturating_sub(usize::from(entry.parked().is_some()));
+                failing = failing.saturating_sub(usize::from(entry.counted));
             }
             !goes
         });
-        self.parked = parked;
+        (self.parked, self.failing) = (parked, failing);
         self.shrink();
         dropped
     }
 
     fn count_out(&mut self, entry: &Entry<S>) {
         self.parked = self.parked.saturating_sub(usize::from(entry.parked().is_some()));
+        self.failing = self.failing.saturating_sub(usize::from(entry.counted));
     }
 
     /// A pass over everything makes the map large once; it must not stay so. The cost is that

@@ -3,9 +3,10 @@
 use std::hash::Hash;
 
 use crate::diff::State;
+use crate::reason::Reason;
 
 use super::entry::{Entry, Parked};
-use super::{Here, Ledger, Slot, Time};
+use super::{Here, Ledger, Policy, Slot, Time};
 
 /// One entry, to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub struct EntryView<'a> {
     pub parked: Option<Parked>,
     /// When it is due, if nothing happens before.
     pub due: Option<Time>,
+    /// Not before this time, the guest said at its last failure.
+    pub hold: Option<Time>,
+    /// When the first call since the last success failed.
+    pub failing_since: Option<Time>,
     /// Why the last call failed; `None` after a success.
     pub failure: Option<FailureView<'a>>,
 }
@@ -35,6 +40,29 @@ pub struct FailureView<'a> {
     pub reason: &'a str,
     /// For people.
     pub message: &'a str,
+}
+
+/// What a failed key waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureState {
+    /// It is not tried again by itself, or only after a long interval.
+    Parked,
+    /// Not before a time that the guest named, or for something that the host provides: nobody's
+    /// fault.
+    Waiting,
+    /// It is tried again after the host's backoff.
+    Retrying,
+}
+
+impl FailureState {
+    /// The word used in tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Parked => "Parked",
+            Self::Waiting => "Waiting",
+            Self::Retrying => "Retrying",
+        }
+    }
 }
 
 impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
@@ -69,6 +97,26 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.side.parked()
     }
 
+    /// Number of keys whose last call failed, parked ones included, and of deletes that were called
+    /// and have not ended. All of them are kept, whatever their number.
+    pub fn failing(&self) -> usize {
+        self.side.failing()
+    }
+
+    /// Do so many keys fail that the plugin must not be told of an object that it was never
+    /// called for? Whoever takes such a key looks at it again later. So what a plugin that never
+    /// succeeds makes the host keep is bounded by this limit and by the objects that it was told of
+    /// before, also if they are made and deleted for ever; and nothing is lost, because an object
+    /// that was never told of is owed no `delete`.
+    pub fn is_full(&self, policy: &Policy) -> bool {
+        self.failing() >= policy.max_failing
+    }
+
+    /// The keys whose last call failed, in no order. Costs a walk over all that are not settled.
+    pub fn failures(&self) -> impl Iterator<Item = (&K, EntryView<'_>)> {
+        self.side.iter().filter(|(_, entry)| entry.trouble.is_some()).map(|(key, entry)| (key, EntryView::of(entry)))
+    }
+
     /// Looks at one entry.
     pub fn entry<'a>(&'a self, here: Here<'a, K, S>) -> Option<EntryView<'a>> {
         if let Some(entry) = self.side.get(here.key) {
@@ -80,6 +128,17 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
 }
 
 impl<'a> EntryView<'a> {
+    /// What the key waits for, if its last call failed.
+    pub fn failure_state(&self, time: Time) -> Option<FailureState> {
+        let failure = self.failure?;
+        let waits = self.hold.is_some_and(|hold| hold > time) || failure.reason == Reason::ServerUnavailable.as_str();
+        Some(match self.parked {
+            Some(_) => FailureState::Parked,
+            None if waits => FailureState::Waiting,
+            None => FailureState::Retrying,
+        })
+    }
+
     fn told<S: State>(state: &'a S) -> Self {
         Self {
             uid: state.uid(),
@@ -89,6 +148,8 @@ impl<'a> EntryView<'a> {
             deleting: false,
             parked: None,
             due: None,
+            hold: None,
+            failing_since: None,
             failure: None,
         }
     }
@@ -101,6 +162,8 @@ impl<'a> EntryView<'a> {
             deleting: entry.dying,
             parked: entry.parked(),
             due: entry.due,
+            hold: entry.hold(),
+            failing_since: trouble.map(|trouble| trouble.since),
             failure: trouble.map(|trouble| FailureView { reason: &trouble.reason, message: &trouble.message }),
             ..Self::told(entry.last())
         }

@@ -22,6 +22,7 @@ pub use fields::Problem;
 pub use limits::{AskedLimits, Limits};
 pub use read::{API_VERSION, KIND, read_document};
 pub use resolve::resolve;
+pub use similar::closest;
 
 #[cfg(test)]
 mod tests;

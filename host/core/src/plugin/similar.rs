@@ -5,7 +5,7 @@
 const MAX_CHARS: usize = 40;
 
 /// The known word that `word` was probably meant to be.
-pub(super) fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn closest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let typed: Vec<char> = word.chars().take(MAX_CHARS + 1).flat_map(char::to_lowercase).collect();
     if typed.is_empty() || typed.len() > MAX_CHARS {
         return None;

@@ -225,7 +225,7 @@ impl Plugin {
         let here = store.here(self.informer, &key);
         let attempts = self.ledger.real().entry(here).map_or(0, |entry| entry.attempts);
         let backoff = Time::from_secs(2_u64.pow(attempts.min(4)));
-        let policy = Policy { strikes: STRIKES, park: Time::from_secs(PARK) };
+        let policy = Policy { strikes: STRIKES, park: Time::from_secs(PARK), ..Policy::default() };
         let next = self.ledger.finish(here, (&call, token), finished(end), Time::from_secs(time), &policy, backoff);
         let Next { due, again, fenced, .. } = next;
         if again {

@@ -123,7 +123,7 @@ impl Bench {
     }
 
     pub(super) fn finish(&mut self, token: Token, result: Finished) -> Next {
-        let policy = Policy { strikes: 3, park: secs(100) };
+        let policy = Policy { strikes: 3, park: secs(100), ..Policy::default() };
         self.ledger.finish(Self::at(self.slot, self.now.as_ref()), token, result, secs(self.time), &policy, secs(2))
     }
 

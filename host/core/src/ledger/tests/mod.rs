@@ -3,5 +3,6 @@
 
 mod bench;
 mod due;
+mod failing;
 mod objects;
 mod settled;

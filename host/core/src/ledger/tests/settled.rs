@@ -18,8 +18,18 @@ fn settled_is_who_was_told_of_what_the_store_holds() {
     let _ = bench.finish(call.token, Finished::Done);
     assert!(bench.settled());
     assert_eq!(bench.nothing(), None);
-    let told =
-        EntryView { uid: "u", resource_version: "1", attempts: 0, strikes: 0, deleting: false, parked: None, due: None, failure: None };
+    let told = EntryView {
+        uid: "u",
+        resource_version: "1",
+        attempts: 0,
+        strikes: 0,
+        deleting: false,
+        parked: None,
+        due: None,
+        hold: None,
+        failing_since: None,
+        failure: None,
+    };
     assert!(bench.settled() && bench.entry() == told);
 }
 
