@@ -8,6 +8,7 @@ mod add;
 mod delay;
 mod delta_fifo;
 mod fifo;
+mod find;
 mod item;
 mod limiter;
 mod metrics;
@@ -25,6 +26,7 @@ pub use delta_fifo::{
     TransformError, apply_deltas,
 };
 pub use fifo::Fifo;
+pub use find::Found;
 pub use item::Item;
 pub use limiter::{Bucket, ExponentialPerKey, FastSlow, MaxOf, RateLimiter, WithMaxWait, default_controller_limiter};
 pub use metrics::{NoMetrics, QueueMetrics, Stats};

@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep_until};
 
+use crate::find::Found;
 use crate::state::{State, Taken};
 use crate::{Add, ExponentialPerKey, Item, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
 
@@ -247,6 +248,11 @@ impl<K: Key> WorkQueue<K> {
     pub fn stats(&self) -> Stats {
         let stats = self.shared.change(|state, now| state.stats(now));
         Stats { failing: self.shared.limiter.tracked(), ..stats }
+    }
+
+    /// Where a key is; `None` if the queue does not have it. Linear in the ready keys.
+    pub fn find(&self, key: &K) -> Option<Found> {
+        self.shared.change(|state, now| state.find(key, now))
     }
 
     fn item(&self, key: K, priority: i32, queued: Duration) -> Item<K> {

@@ -92,6 +92,11 @@ impl<K> Ready<K> {
         self.by_priority.len()
     }
 
+    /// Keys before this place by priority; linear in them.
+    pub(crate) fn ahead(&self, place: Place) -> usize {
+        self.by_priority.range(..place.by_priority()).count()
+    }
+
     pub(crate) fn low(&self) -> usize {
         self.low
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::delay::{Delayed, Due, MAX_DELAY, deadline};
+use crate::find::Found;
 use crate::ready::{DEFAULT_AGEING, Place, Ready};
 use crate::{Add, Key, Stats};
 
@@ -230,6 +231,19 @@ impl<K: Key> State<K> {
             paused: self.paused,
             shut_down: self.shut_down,
         }
+    }
+
+    /// Linear in the ready keys.
+    pub(crate) fn find(&self, key: &K, now: Instant) -> Option<Found> {
+        if let Some(since) = self.working.get(key) {
+            return Some(Found::Working(now.saturating_duration_since(*since)));
+        }
+        Some(match &self.wanted.get(key)?.when {
+            When::Ready(place) => Found::Ready { ahead: self.ready.ahead(*place) },
+            // It is in work, which was answered above.
+            When::Again { .. } => Found::Ready { ahead: 0 },
+            When::Later { due, .. } => Found::Later(due.at.saturating_duration_since(now)),
+        })
     }
 
     fn want_now(&mut self, key: K, priority: i32, since: Instant) {

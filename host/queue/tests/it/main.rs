@@ -12,6 +12,7 @@ mod delta_fifo;
 mod delta_model;
 mod delta_work;
 mod fifo;
+mod find;
 mod limits;
 mod metrics;
 mod model;
