@@ -237,6 +237,9 @@ pub trait Ports: Send + Sync + 'static {
     /// to grant it. Runs on a guest thread and must not block.
     fn denied(&self, _verb: Verb, _what: &str) {}
 
+    /// A write of the guest succeeded; nothing was dry. Runs on a guest thread and must not block.
+    fn wrote(&self, _call: &CallInfo, _verb: Verb, _target: &ObjectRef) {}
+
     /// Where objects of a kind live: true in namespaces, false in the cluster itself.
     ///
     /// # Errors

@@ -67,9 +67,11 @@ impl cluster::Host for Ctx {
         let fields = tried!(Fields::parse(&options.fields));
         let options = tried!(write_options(options, false));
         let target = tried!(self.target_of(Verb::Create, &object).await?);
-        let ports = Arc::clone(&self.plugin.ports);
+        let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
         let task = self.control.spawn(async move { ports.create(&target, object, options).await });
-        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
+        let answer = tried!(self.port(task).await?);
+        self.wrote(Verb::Create, &about, dry);
+        Ok(written(answer, &fields).map_err(WitError::from))
     }
 
     async fn apply(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -77,9 +79,11 @@ impl cluster::Host for Ctx {
         let fields = tried!(Fields::parse(&options.fields));
         let options = tried!(write_options(options, true));
         let target = tried!(self.target_of(Verb::Apply, &object).await?);
-        let ports = Arc::clone(&self.plugin.ports);
+        let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
         let task = self.control.spawn(async move { ports.apply(&target, object, options).await });
-        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
+        let answer = tried!(self.port(task).await?);
+        self.wrote(Verb::Apply, &about, dry);
+        Ok(written(answer, &fields).map_err(WitError::from))
     }
 
     async fn merge_patch(&mut self, target: types::ObjectRef, patch: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -88,9 +92,11 @@ impl cluster::Host for Ctx {
         let options = tried!(write_options(options, true));
         tried!(is_object(&patch));
         let target = tried!(self.target(Verb::Patch, target).await?);
-        let ports = Arc::clone(&self.plugin.ports);
+        let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
         let task = self.control.spawn(async move { ports.merge_patch(&target, patch, options).await });
-        Ok(written(tried!(self.port(task).await?), &fields).map_err(WitError::from))
+        let answer = tried!(self.port(task).await?);
+        self.wrote(Verb::Patch, &about, dry);
+        Ok(written(answer, &fields).map_err(WitError::from))
     }
 
     async fn delete(&mut self, target: types::ObjectRef, options: cluster::DeleteOptions) -> Answer<()> {
@@ -99,9 +105,11 @@ impl cluster::Host for Ctx {
         let mut target = tried!(self.target(Verb::Delete, target).await?);
         // The precondition on the uid stands in the options, and only there.
         target.uid.clear();
-        let ports = Arc::clone(&self.plugin.ports);
+        let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
         let task = self.control.spawn(async move { ports.delete(&target, options).await });
-        Ok(self.port(task).await?.map_err(WitError::from))
+        tried!(self.port(task).await?);
+        self.wrote(Verb::Delete, &about, dry);
+        Ok(Ok(()))
     }
 
     async fn record_event(&mut self, about: types::ObjectRef, kind: EventType, reason: String, message: String) -> wasmtime::Result<()> {
@@ -130,6 +138,13 @@ enum Missing {
 }
 
 impl Ctx {
+    /// A write succeeded.
+    fn wrote(&self, verb: Verb, target: &ObjectRef, dry: bool) {
+        if !dry {
+            self.plugin.ports.wrote(&self.log.call(), verb, target);
+        }
+    }
+
     /// Waits for a port. A call that is ended meanwhile is known by it.
     async fn port<T>(&mut self, task: JoinHandle<T>) -> Result<T, Lost> {
         self.in_port = true;

@@ -55,6 +55,11 @@ impl LogSink {
         *self.of_call.lock() = OfCall::new(call);
     }
 
+    /// The call that runs.
+    pub(crate) fn call(&self) -> Arc<CallInfo> {
+        Arc::clone(&self.of_call.lock().call)
+    }
+
     /// Lines that were handed on, and lines that were dropped because there were too many.
     pub(crate) fn counts(&self) -> (u32, u32) {
         let of_call = self.of_call.lock();

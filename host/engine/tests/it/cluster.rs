@@ -86,6 +86,8 @@ async fn writes_are_judged_by_what_the_object_says() {
     let asked = ports.asked.lock();
     let created: Vec<_> = asked.iter().filter(|asked| asked.starts_with("create")).collect();
     assert_eq!(created, ["create v1 ConfigMap team-a x", "create v1 ConfigMap team-a ", "create v1 Node - x"]);
+    let wrote = ["team-a/n: create v1 ConfigMap team-a x", "team-a/n: create v1 ConfigMap team-a ", "team-a/n: create v1 Node - x"];
+    assert_eq!(*ports.wrote.lock(), wrote);
     assert!(!asked.iter().any(|asked| asked.contains("Secret")), "nobody is asked about a kind without a grant");
 }
 
@@ -118,6 +120,8 @@ async fn lists_patches_and_deletes_have_a_verb_each() {
             "delete v1 ConfigMap team-a x",
         ]
     );
+    let patch = "team-a/n: patch v1 ConfigMap team-a x";
+    assert_eq!(*ports.wrote.lock(), [patch, patch, "team-a/n: delete v1 ConfigMap team-a x"]);
 
     // Without any grant for its verb, each is refused before a port is asked.
     let ports = Recorder::new();

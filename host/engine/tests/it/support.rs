@@ -106,6 +106,8 @@ pub(crate) struct Recorder {
     pub(crate) log_panics: bool,
     pub(crate) lines: Mutex<Vec<Line>>,
     pub(crate) asked: Mutex<Vec<String>>,
+    /// Writes that succeeded: the object of the call, verb and target.
+    pub(crate) wrote: Mutex<Vec<String>>,
     /// Told when `get` hangs.
     pub(crate) hanging: Notify,
     /// Names of the threads on which async methods ran.
@@ -140,6 +142,11 @@ impl Ports for Recorder {
     fn log(&self, _call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
         assert!(!self.log_panics, "a port that panics");
         self.lines.lock().push((level, message.to_owned(), fields.to_vec()));
+    }
+
+    fn wrote(&self, call: &CallInfo, verb: Verb, target: &ObjectRef) {
+        let key = call.key.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.wrote.lock().push(format!("{key}: {} {}", verb.as_str(), place(target)));
     }
 
     async fn place(&self, kind: &Gvk) -> Result<bool, ApiError> {
