@@ -16,11 +16,14 @@ use wharf_cache::{CacheMetrics, Informers};
 use wharf_core::ledger::Policy;
 use wharf_engine::{Engine, EngineConfig};
 
-use crate::admin::{ControlEndpoint, ControlServer, Health, LogControl, Probe, Server, StatusSource, serve_health, serve_metrics};
+use crate::admin::{
+    ControlEndpoint, ControlServer, Health, LogControl, Operations, Probe, Server, StatusSource, serve_health, serve_metrics,
+};
 use crate::clock::Clock;
-use crate::config::{InformerSettings, Settings};
+use crate::config::{FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
+use crate::operate::Operator;
 use crate::plugins::Registry;
 use crate::plugins::directory::Directory;
 use crate::plugins::stage::Stage;
@@ -96,12 +99,15 @@ impl Host {
             max_component_bytes,
             defaults: settings.limits,
         };
-        let policy = Policy::default();
-        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Arc::clone(&metrics), policy });
+        let FailureSettings { strikes, park, max_keys } = settings.failures;
+        let policy = Policy { strikes, park, max_failing: max_keys };
+        let clock = Clock::start();
+        let shared = Arc::new(Shared { clock, metrics: Arc::clone(&metrics), policy, history_bytes: settings.history_bytes });
         let registry = Registry::new(stage, shared);
+        let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone()));
         metrics.on_scrape(status.scraper());
-        let servers = Servers::start(settings, metrics, &status, log, &stop_rest).await.map_err(StartError::Config)?;
+        let servers = Servers::start(settings, metrics, &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
         let wishes = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
         let follow = tokio::spawn(Arc::clone(&registry).follow(wishes, stop_plugins.clone()));
@@ -158,6 +164,7 @@ impl Servers {
         settings: &Settings,
         metrics: Arc<Metrics>,
         status: &Arc<HostStatus>,
+        operator: Arc<dyn Operations>,
         log: Arc<dyn LogControl>,
         stop: &CancellationToken,
     ) -> anyhow::Result<Self> {
@@ -171,7 +178,7 @@ impl Servers {
         ];
         let endpoint = ControlEndpoint::of(&settings.control_socket, &settings.data_directory);
         let source: Arc<dyn StatusSource> = Arc::<HostStatus>::clone(status);
-        let control = ControlServer::start(&endpoint, source, log, stop.clone()).await?;
+        let control = ControlServer::start(&endpoint, source, operator, log, stop.clone()).await?;
         Ok(Self { http: http.into_iter().flatten().collect(), control })
     }
 

@@ -11,6 +11,7 @@ pub mod config;
 mod connect;
 pub mod dispatch;
 pub mod look;
+mod operate;
 pub mod plugins;
 pub mod ports;
 mod status;

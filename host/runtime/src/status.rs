@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wharf_cache::{InformerState, InformerStatus, Informers, Scope};
+use wharf_core::Reason;
 
 use crate::admin::StatusSource;
 use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
@@ -80,6 +81,8 @@ impl HostStatus {
                     ledger_entries: plugin.stats.ledger_entries as u64,
                     parked_keys: plugin.stats.parked as u64,
                     backlog_bytes: plugin.stats.backlog_bytes as u64,
+                    failing_keys: plugin.stats.failing as u64,
+                    history_bytes: plugin.stats.history_bytes as u64,
                     synced: plugin.stats.synced,
                     instances: vec![("running", plugin.stats.queue.processing as u64), ("idle", plugin.stats.idle_instances as u64)],
                 });
@@ -95,6 +98,10 @@ impl StatusSource for HostStatus {
                 (PluginState::Refused(refusal), _) => (status.state.as_str(), refusal.reason.as_str(), refusal.message.clone()),
                 // It serves, but there is a kind that it is not told about.
                 (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
+                (PluginState::Serving, None) if status.stats.full => {
+                    let message = format!("{} keys fail: it is told of no further object", status.stats.failing);
+                    (status.state.as_str(), Reason::TooManyFailures.as_str(), message)
+                }
                 _ => (status.state.as_str(), "", String::new()),
             };
             PluginRow {
@@ -110,6 +117,7 @@ impl StatusSource for HostStatus {
                 calls: status.stats.calls,
                 failures: status.stats.failures,
                 parked: status.stats.parked as u64,
+                failing: status.stats.failing as u64,
                 waiting: (status.stats.queue.depth + status.stats.queue.waiting) as u64,
                 age_seconds: status.since.elapsed().as_secs(),
                 source: status.origin.display().to_string(),

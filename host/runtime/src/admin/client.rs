@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
@@ -22,6 +22,18 @@ use super::rows::ErrorRow;
 const MAX_ANSWER: usize = 64 << 20;
 /// From connecting to the end of the answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The host said no.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the host refused ({status}): {error}")]
+pub struct HostRefused {
+    /// Status code of the answer.
+    pub status: u16,
+    /// What it said.
+    pub error: String,
+    /// What to do about it; may be empty.
+    pub hint: String,
+}
 
 /// Where a host's control API is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +104,14 @@ pub async fn put(target: impl Into<ControlTarget>, path: &str, body: Value) -> a
     exchange(target.into(), Method::PUT, path, Some(body)).await
 }
 
+/// Asks for something at a path of the control API. Cancelled, it may have taken effect.
+///
+/// # Errors
+/// No host listens, it does not answer in time, or it says no.
+pub async fn post(target: impl Into<ControlTarget>, path: &str, body: Value) -> anyhow::Result<Value> {
+    exchange(target.into(), Method::POST, path, Some(body)).await
+}
+
 async fn exchange(target: ControlTarget, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
     let work = async {
         match &target {
@@ -138,8 +158,10 @@ async fn receive(sender: &mut http1::SendRequest<Full<Bytes>>, request: Request<
     let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
     let body = body.map_err(|error| anyhow!("the host's answer cannot be read: {error}"))?.to_bytes();
     if !status.is_success() {
-        let said = serde_json::from_slice::<ErrorRow>(&body).map(|row| row.error);
-        bail!("the host refused ({status}): {}", said.unwrap_or_else(|_| String::from_utf8_lossy(&body).into_owned()));
+        let said = serde_json::from_slice::<ErrorRow>(&body);
+        let ErrorRow { error, hint } =
+            said.unwrap_or_else(|_| ErrorRow { error: String::from_utf8_lossy(&body).into_owned(), hint: String::new() });
+        return Err(HostRefused { status: status.as_u16(), error, hint }.into());
     }
     serde_json::from_slice(&body).context("the host's answer is no JSON")
 }

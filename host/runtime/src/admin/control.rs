@@ -1,5 +1,6 @@
 //! The control API: JSON over HTTP/1 for the `wharf` command on the same machine. On a Unix
-//! socket, or on loopback TCP with a bearer token. Shows status, and changes the log filter.
+//! socket, or on loopback TCP with a bearer token. Shows status, changes the log filter, and lets
+//! an operator work with failed keys (`operate`).
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::operate::{self, Operations};
 use super::rows::{ErrorRow, LogLevelRow, StatusSource, VersionRow};
 use super::server::bind;
 use super::{http, socket::Socket};
@@ -93,10 +95,11 @@ impl ControlServer {
     pub async fn start(
         endpoint: &ControlEndpoint,
         status: Arc<dyn StatusSource>,
+        operations: Arc<dyn Operations>,
         log: Arc<dyn LogControl>,
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
-        let router = router(status, log);
+        let router = router(status, log).merge(operate::router(operations));
         let (address, task) = match endpoint {
             ControlEndpoint::Unix(path) => {
                 let socket = Socket::bind(path)?;
@@ -188,7 +191,7 @@ async fn authorize(State(token): State<Digested>, request: Request, next: Next) 
 }
 
 fn refuse(status: StatusCode, error: &str) -> Response {
-    (status, Json(ErrorRow { error: error.to_owned() })).into_response()
+    (status, Json(ErrorRow { error: error.to_owned(), hint: String::new() })).into_response()
 }
 
 /// Reads the token of a file that only its owner can read.
@@ -221,13 +224,14 @@ fn read_or_make_token(path: &Path) -> anyhow::Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use parking_lot::Mutex;
     use serde_json::json;
 
     use super::super::client::{self, ControlTarget};
+    use super::super::operate::tests::Fake;
     use super::super::rows::{InformerRow, PluginRow, QueueRow};
     use super::*;
 
@@ -268,8 +272,8 @@ mod tests {
         }
     }
 
-    async fn start(endpoint: &ControlEndpoint, stop: &CancellationToken) -> anyhow::Result<ControlServer> {
-        ControlServer::start(endpoint, Arc::new(Status), Arc::new(Filter::default()), stop.clone()).await
+    pub(in crate::admin) async fn start(endpoint: &ControlEndpoint, stop: &CancellationToken) -> anyhow::Result<ControlServer> {
+        ControlServer::start(endpoint, Arc::new(Status), Arc::new(Fake), Arc::new(Filter::default()), stop.clone()).await
     }
 
     #[tokio::test]

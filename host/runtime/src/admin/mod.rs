@@ -1,13 +1,15 @@
 //! The host's own HTTP servers: health and metrics for the cluster, the control API for
 //! the `wharf` command on the same machine, and that command's client.
 //!
-//! They only show what others own; the one thing they change is the log filter. All are
+//! They only show what others own; what they change is the log filter, and that failed keys are
+//! called again. All are
 //! bounded in connections, sizes and times, so that a probe is answered whatever else
 //! happens.
 
 pub mod client;
 pub mod control;
 pub mod health;
+pub mod operate;
 pub mod rows;
 pub mod server;
 
@@ -16,5 +18,6 @@ mod socket;
 
 pub use control::{ControlEndpoint, ControlServer, LogControl};
 pub use health::{Health, Probe};
+pub use operate::Operations;
 pub use rows::StatusSource;
 pub use server::{Server, serve_health, serve_metrics};

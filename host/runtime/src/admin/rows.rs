@@ -41,6 +41,8 @@ pub struct PluginRow {
     pub failures: u64,
     /// Keys that wait for a change after a failure.
     pub parked: u64,
+    /// Keys whose last call failed, parked ones included, and deletes that have not ended.
+    pub failing: u64,
     /// Keys that wait to be worked on, now or later.
     pub waiting: u64,
     /// Since when `state` holds, in seconds.
@@ -123,4 +125,7 @@ pub struct LogLevelRow {
 pub struct ErrorRow {
     /// What failed.
     pub error: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
 }

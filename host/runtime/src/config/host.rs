@@ -36,6 +36,10 @@ pub struct Settings {
     pub engine_threads: usize,
     /// How the informers work.
     pub informers: InformerSettings,
+    /// What becomes of calls that fail.
+    pub failures: FailureSettings,
+    /// Bytes of the history of each plugin; 0: none is kept.
+    pub history_bytes: usize,
     /// Folder that the host writes to.
     pub data_directory: PathBuf,
     /// The control socket.
@@ -63,6 +67,17 @@ pub struct InformerSettings {
     pub widen_after: usize,
     /// How long an informer outlives its last user, up to an hour.
     pub linger: Duration,
+}
+
+/// What becomes of calls that fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureSettings {
+    /// So many strikes in a row park a key.
+    pub strikes: u32,
+    /// A key that is parked by strikes is tried again after this time, 1 s to a day.
+    pub park: Duration,
+    /// From so many failing keys on a plugin is told of no further object.
+    pub max_keys: usize,
 }
 
 impl Settings {
@@ -116,6 +131,10 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let watch_timeout = layers.pick("informers.watchTimeout", |n, p| n.duration(&seconds(10, 3600), p));
     let widen_after = layers.pick("informers.widenAfter", |n, p| n.integer(&(0..=10_000), p));
     let linger = layers.pick("informers.linger", |n, p| n.duration(&seconds(0, 3600), p));
+    let strikes = layers.pick("failures.strikes", |n, p| n.integer(&(1..=1000), p));
+    let park = layers.pick("failures.parkedFor", |n, p| n.duration(&seconds(1, 24 * 3600), p));
+    let max_keys = layers.pick("failures.maxKeys", |n, p| n.integer(&(1..=1_000_000), p));
+    let history = layers.pick("historyPerPlugin", |n, p| n.bytes(&(0..=16 << 20), p));
     let data_dir = layers.pick("dataDirectory", path);
     let socket = layers.pick("controlSocket", socket_path);
     let way = way::pick(layers);
@@ -137,6 +156,8 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         engine_instances: u32::try_from(instances?).ok()?,
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
         informers: InformerSettings { watch_timeout: watch_timeout?, widen_after: usize::try_from(widen_after?).ok()?, linger: linger? },
+        failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
+        history_bytes: usize::try_from(history?).ok()?,
         data_directory: data_dir,
         control_socket,
         way: way?,

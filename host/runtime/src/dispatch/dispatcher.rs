@@ -21,6 +21,7 @@ use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
 use super::every::{BACKLOG, Every, Lag};
+use super::history::{History, Sight, What};
 use super::initial::Initial;
 use super::subscribed::{Announcer, Subscribed};
 use super::worker;
@@ -36,8 +37,10 @@ pub struct Shared {
     pub clock: Clock,
     /// Where calls are counted.
     pub metrics: Arc<Metrics>,
-    /// When a key is parked.
+    /// When a key is parked, and how many may fail.
     pub policy: Policy,
+    /// Bytes of each plugin's history.
+    pub history_bytes: usize,
 }
 
 /// The revision of a plugin that serves now. Immutable; exchanged as a whole.
@@ -72,6 +75,7 @@ pub struct Dispatcher {
     /// What subscriptions with `delivery: every-event` were not told of yet.
     pub(super) every: Every,
     pub(super) shared: Arc<Shared>,
+    pub(super) history: History,
     /// One task per number below the largest concurrency so far; it may have ended.
     workers: Mutex<Vec<JoinHandle<()>>>,
     pub(super) calls: AtomicU64,
@@ -109,6 +113,12 @@ pub struct DispatcherStats {
     pub ledger_entries: usize,
     /// Keys that are parked.
     pub parked: usize,
+    /// Keys whose last call failed, and deletes that have not ended.
+    pub failing: usize,
+    /// Do so many fail that the plugin is told of no further object?
+    pub full: bool,
+    /// Bytes of the history.
+    pub history_bytes: usize,
     /// Instances that wait for the next call.
     pub idle_instances: usize,
     /// Bytes of the changes that wait to be told one by one.
@@ -133,6 +143,7 @@ impl Dispatcher {
             serving: ArcSwapOption::empty(),
             state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new(), initial: Initial::new() }),
             every: Every::new(BACKLOG),
+            history: History::new(shared.history_bytes),
             shared,
             workers: Mutex::new(Vec::new()),
             calls: AtomicU64::new(0),
@@ -176,6 +187,7 @@ impl Dispatcher {
                 state.ledger.observe(here, change.old, change.final_state, change.final_known);
             }
         }
+        self.note_seen(&key, change);
         self.enqueue(key, cause);
     }
 
@@ -206,6 +218,7 @@ impl Dispatcher {
             return;
         }
         self.state.lock().ledger.mark(Here { key, slot: change.slot, now: change.new }, Mark::Resync);
+        self.note_seen(key, change);
         self.enqueue(key.clone(), Cause::Resync);
     }
 
@@ -261,7 +274,7 @@ impl Dispatcher {
     /// subscriptions are returned, so that the caller drops their watches when it wants.
     pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
         let concurrency = serving.limits.concurrency;
-        let (old, keys) = {
+        let (old, keys, first) = {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
             let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
@@ -276,6 +289,7 @@ impl Dispatcher {
             );
             for key in &dropped {
                 self.queue.forget(key);
+                self.note(key, What::Left);
             }
             for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
@@ -292,9 +306,12 @@ impl Dispatcher {
             // what is as it was costs one look.
             keys.extend(state.ledger.unsettled().cloned().map(|key| (key, Cause::Watch)));
             keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
-            (old, keys)
+            (old, keys, first)
         };
         for (key, cause) in keys {
+            if first && cause == Cause::InitialList {
+                self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
+            }
             self.enqueue(key, cause);
         }
         self.run_workers(concurrency);
@@ -330,6 +347,9 @@ impl Dispatcher {
             queue,
             ledger_entries: state.ledger.len(),
             parked: state.ledger.parked(),
+            failing: state.ledger.failing(),
+            full: state.ledger.is_full(&self.shared.policy),
+            history_bytes: self.history.bytes(),
             idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
             backlog_bytes: self.every.bytes(),
             calls: self.calls.load(Ordering::Relaxed),

@@ -4,15 +4,22 @@
 //! One [`Dispatcher`] per plugin owns the plugin's queue and ledger. The stores announce
 //! into it (`subscribed`), its workers take keys out, decide late and call the revision
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
-//! table in `wharf_core::diff`; when a key comes back is decided by the queue.
+//! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
+//! noted in a `history`, for people who ask (`explain`, `failures`).
 
 mod callee;
 mod dispatcher;
 mod every;
+mod explain;
+mod failures;
+pub mod history;
 mod initial;
+mod note;
 mod subscribed;
 mod worker;
 
 pub use callee::Callee;
 pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
+pub use explain::Explained;
+pub use failures::{Failed, Failures, Retried};
 pub use subscribed::Subscribed;

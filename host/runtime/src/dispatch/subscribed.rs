@@ -163,10 +163,13 @@ impl Subscribed {
 
     /// Is the key's watch refused, so that its state cannot be trusted? Such keys sleep.
     pub fn asleep(&self, key: &TargetKey) -> bool {
-        let TargetKey::Object { key: object, .. } = key else { return false };
-        self.kind(key)
-            .and_then(|kind| kind.attached_for(object))
-            .is_some_and(|attached| matches!(attached.registration.state(), InformerState::Failing { reason: Reason::Forbidden, .. }))
+        matches!(self.watch(key), Some(InformerState::Failing { reason: Reason::Forbidden, .. }))
+    }
+
+    /// How the watch does that tells of the key, if one does.
+    pub fn watch(&self, key: &TargetKey) -> Option<InformerState> {
+        let TargetKey::Object { key: object, .. } = key else { return None };
+        self.kind(key).and_then(|kind| kind.attached_for(object)).map(|attached| attached.registration.state())
     }
 
     /// Why the plugin is not told of something it is subscribed to: the first watch that

@@ -15,8 +15,13 @@ use wharf_queue::{Add, Item};
 
 use super::dispatcher::{Dispatcher, Serving};
 use super::every::{Lag, Started};
+use super::history::{Dropped, What};
+use super::note::ending;
 use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
+
+/// A key that is not taken because too many others fail is looked at again after this time.
+const FULL_PAUSE: Duration = Duration::from_secs(30);
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
@@ -67,8 +72,12 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
         Decided::Nothing => return true,
         Decided::Later => return false,
     };
+    dispatcher.note_called(key, &delivery, &serving);
     let report = serving.revision.call(delivery.clone()).await;
-    let next = finish(dispatcher, delivery.event, key, token, &report, lag);
+    let finished = finished(&report);
+    let ended = ending(&finished, &serving);
+    let next = finish(dispatcher, delivery.event, key, token, finished, lag);
+    dispatcher.note_ended(key, ended, report.wall, &next);
     dispatcher.calls.fetch_add(1, Ordering::Relaxed);
     if !matches!(report.result, Ok(Ok(_))) {
         dispatcher.failures.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +94,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
 fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
     let (key, priority) = (item.key(), item.priority());
     let now = dispatcher.shared.clock.now();
-    let start = {
+    let (start, idle) = {
         let mut state = dispatcher.state.lock();
         // The revision is resolved when a key is dequeued, and under the lock of a swap: the
         // call is decided by the rules and the marks of the revision that gets it.
@@ -96,6 +105,14 @@ fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
         let Present::Settled(found) = subscribed.object(key) else { return Decided::Later };
         if subscribed.asleep(key) {
             return Decided::Nothing;
+        }
+        // Memory is bounded by what the plugin was told of: see `Ledger::is_full`.
+        let wanted = || found.as_ref().is_some_and(|found| subscribed.matches(key, &found.object));
+        let unknown = || state.ledger.entry(here(key, found.as_ref(), true)).is_none();
+        if state.ledger.is_full(&dispatcher.shared.policy) && unknown() && wanted() {
+            dispatcher.note(key, What::Full);
+            arm(dispatcher, key, priority, Some(now.saturating_add(FULL_PAUSE)), false);
+            return Decided::Later;
         }
         let cause = state.take_cause(key);
         let lag = dispatcher.lag(&subscribed, key);
@@ -113,13 +130,23 @@ fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
                 let Some((token, delivery)) = delivery(&subscribed, key, call, cause, item.queued()) else { return Decided::Nothing };
                 return Decided::Call(Box::new(Planned { serving, token, delivery, lag }));
             }
-            other => other,
+            other => {
+                let matches = cause == Cause::Watch && wanted();
+                (other, (cause, found.map(|found| found.object), matches))
+            }
         }
     };
     match start {
         Start::Call(_) => {}
-        Start::Nothing { next_due, .. } => arm(dispatcher, key, priority, next_due, false),
-        Start::Held { until } => arm(dispatcher, key, priority, Some(until), false),
+        Start::Nothing { next_due, filtered } => {
+            let (cause, object, matches) = idle;
+            dispatcher.note_idle(key, cause, object.as_ref(), matches, filtered.then_some(Dropped::Events));
+            arm(dispatcher, key, priority, next_due, false);
+        }
+        Start::Held { until } => {
+            dispatcher.note(key, What::Held { after: until.saturating_sub(now) });
+            arm(dispatcher, key, priority, Some(until), false);
+        }
         Start::Again => {
             dispatcher.queue.forget(key);
             arm(dispatcher, key, priority, None, true);
@@ -154,8 +181,9 @@ fn delivery(
     Some((call.token, delivery))
 }
 
-fn finish(dispatcher: &Dispatcher, event: Event, key: &TargetKey, token: Token, report: &CallReport, lag: Option<Lag>) -> Next {
-    let finished = match &report.result {
+/// What the report of a call says to the ledger.
+fn finished(report: &CallReport) -> Finished {
+    match &report.result {
         Ok(Ok(outcome)) => Finished::from(*outcome),
         Ok(Err(failure)) => Finished::from(failure.clone()),
         Err(strike) if strike.reason == Reason::Cancelled => Finished::Cancelled,
@@ -164,7 +192,10 @@ fn finish(dispatcher: &Dispatcher, event: Event, key: &TargetKey, token: Token, 
             Finished::Waiting { reason: strike.reason, message: strike.message.clone() }
         }
         Err(strike) => Finished::from(strike.clone()),
-    };
+    }
+}
+
+fn finish(dispatcher: &Dispatcher, event: Event, key: &TargetKey, token: Token, finished: Finished, lag: Option<Lag>) -> Next {
     let backoff = match &finished {
         Finished::Retry(_) | Finished::Strike(_) | Finished::Waiting { .. } => dispatcher.queue.backoff(key),
         Finished::Done | Finished::RequeueAfter(_) | Finished::Permanent(_) => {
@@ -209,3 +240,6 @@ fn arm(dispatcher: &Dispatcher, key: &TargetKey, priority: i32, due: Option<Dura
         dispatcher.queue.add_with(key.clone(), Add { priority, after, ..Add::default() });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 
 pub mod desired;
 pub mod directory;
+mod find;
 pub mod registry;
 pub mod stage;
 

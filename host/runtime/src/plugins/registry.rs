@@ -82,7 +82,7 @@ pub struct PluginStatus {
 pub struct Registry {
     stage: Stage,
     shared: Arc<Shared>,
-    plugins: Mutex<BTreeMap<PluginName, Plugin>>,
+    pub(super) plugins: Mutex<BTreeMap<PluginName, Plugin>>,
     /// Files in which not even a plugin's name could be read.
     unreadable: Mutex<BTreeMap<PathBuf, Refusal>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
@@ -92,17 +92,17 @@ pub struct Registry {
     loaded: AtomicBool,
 }
 
-struct Plugin {
-    dispatcher: Arc<Dispatcher>,
+pub(super) struct Plugin {
+    pub(super) dispatcher: Arc<Dispatcher>,
     wish: watch::Sender<Result<Desired, Refusal>>,
-    status: Arc<Mutex<Status>>,
+    pub(super) status: Arc<Mutex<Status>>,
     origin: PathBuf,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-struct Status {
-    state: PluginState,
+pub(super) struct Status {
+    pub(super) state: PluginState,
     revision: String,
     digest: String,
     since: Instant,

@@ -43,6 +43,11 @@ impl Cluster {
         &self.api
     }
 
+    /// The plugin's dispatcher, unless the plugin is gone.
+    pub(super) fn dispatcher(&self) -> Option<Arc<Dispatcher>> {
+        self.dispatcher.upgrade()
+    }
+
     pub(super) fn manager(&self) -> &str {
         &self.manager
     }

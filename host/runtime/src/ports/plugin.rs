@@ -100,6 +100,12 @@ impl Ports for PluginPorts {
         GrantDenied { plugin: &self.label, capability, what, hint: Reason::GrantMissing.hint() }.emit(&self.metrics);
     }
 
+    fn wrote(&self, call: &CallInfo, verb: Verb, target: &ObjectRef) {
+        if let Some(dispatcher) = self.cluster.dispatcher() {
+            dispatcher.note_written(call, verb.as_str(), target);
+        }
+    }
+
     async fn place(&self, kind: &Gvk) -> Result<bool, ApiError> {
         self.cluster.namespaced(kind).await
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use wharf_core::plugin::Limits;
 
-use crate::config::{InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml};
+use crate::config::{
+    FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
+};
 use crate::telemetry::LogFormat;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
@@ -31,6 +33,8 @@ fn defaults() {
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
         informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO },
+        failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
+        history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),
         control_socket: "/var/lib/wharf/wharf.sock".into(),
         way: Way::default(),

@@ -54,6 +54,7 @@ impl CallFinished<'_> {
                 peak_memory: Some(self.report.peak_memory),
                 log_dropped: self.report.log_dropped,
                 lag: (self.delivery.cause == Cause::Watch).then_some(self.delivery.queued),
+                parked: self.parked,
             },
         );
         self.line(&ending);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_bounded_labels_only() {
+    fn cc10_counts_by_bounded_labels_only() {
         let metrics = Metrics::new();
         metrics.add_plugin("team-a/guard");
         let strike = |reason| report(Err(Strike { reason, message: String::new() }));
@@ -245,6 +246,22 @@ mod tests {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("secret-name") && !text.contains("invented"), "{text}");
+    }
+
+    #[test]
+    fn parkings_are_counted_by_reason() {
+        let metrics = Metrics::new();
+        metrics.add_plugin("team-a/guard");
+        let permanent = |reason| report(Ok(Err(Failure::Permanent(fault(reason)))));
+        let trap = report(Err(Strike { reason: Reason::Trap, message: "unreachable".to_owned() }));
+        for (report, parked) in [(permanent("OwnerMissing"), true), (permanent("invented"), true), (trap.clone(), false), (trap, true)] {
+            emit(&metrics, &report, parked);
+        }
+        let text = metrics.encode().unwrap();
+        for (reason, count) in [("OwnerMissing", 1), ("Other", 1), ("Trap", 1), ("CpuExceeded", 0)] {
+            let line = format!(r#"wharf_parkings_total{{plugin="team-a/guard",reason="{reason}"}} {count}"#);
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
     }
 
     #[test]

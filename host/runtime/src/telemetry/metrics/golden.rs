@@ -55,6 +55,7 @@ fn host() -> Arc<Metrics> {
             peak_memory: Some(1 << 20),
             log_dropped: 0,
             lag: Some(Duration::from_micros(300)),
+            parked: false,
         },
     );
     metrics.host_call(PLUGIN, "cluster.apply", "ok");
@@ -76,6 +77,8 @@ fn host() -> Arc<Metrics> {
             ledger_entries: 10,
             parked_keys: 1,
             backlog_bytes: 0,
+            failing_keys: 3,
+            history_bytes: 4096,
             instances: vec![("running", 1)],
             synced: true,
         });
@@ -171,7 +174,15 @@ fn removal_leaves_nothing_but_what_is_pulled() {
     let pulled = ["workqueue_depth", "workqueue_unfinished", "workqueue_longest", "controller_runtime_active", "controller_runtime_max"];
     let pulled = pulled
         .into_iter()
-        .chain(["wharf_instances", "wharf_ledger_entries", "wharf_parked_keys", "wharf_backlog_bytes", "wharf_plugin_synced"])
+        .chain([
+            "wharf_instances",
+            "wharf_ledger_entries",
+            "wharf_parked_keys",
+            "wharf_failing_keys",
+            "wharf_backlog_bytes",
+            "wharf_history_bytes",
+            "wharf_plugin_synced",
+        ])
         .collect::<Vec<_>>();
     let left = text.lines().filter(|l| !l.starts_with('#') && l.contains(PLUGIN));
     let left: Vec<_> = left.filter(|l| !pulled.iter().any(|name| l.starts_with(name))).collect();

@@ -76,6 +76,8 @@ pub(in crate::telemetry) struct CallCount<'a> {
     pub(in crate::telemetry) log_dropped: u32,
     /// Time from the change to the call, if a change caused it.
     pub(in crate::telemetry) lag: Option<Duration>,
+    /// The key was parked by it.
+    pub(in crate::telemetry) parked: bool,
 }
 
 /// May a guest's line be written?
@@ -95,6 +97,7 @@ pub(super) struct GuestMetrics {
     memory_peak: Series<OfPlugin, Histogram>,
     strikes: Series<OfStrike, Counter>,
     failures: Series<OfFailure, Counter>,
+    parkings: Series<OfFailure, Counter>,
     host_calls: Series<OfHostCall, Counter>,
     log_lines: Series<OfLevel, Counter>,
     log_lines_dropped: Series<OfPlugin, Counter>,
@@ -132,6 +135,7 @@ impl GuestMetrics {
             memory_peak: Series::register(r, x, "wharf_guest_memory_peak_bytes", "Most memory that a guest call needed", buckets::memory),
             strikes: Series::register(r, x, "wharf_guest_traps", "Guest calls that trapped or that the host ended", Counter::default),
             failures: Series::register(r, x, "wharf_guest_failures", "Failures that guests declared, by their reasons", Counter::default),
+            parkings: Series::register(r, x, "wharf_parkings", "Times that a key was parked, by the reason of the failure", Counter::default),
             host_calls: Series::register(r, x, "wharf_guest_host_calls", "Calls of the host by guests", Counter::default),
             log_lines: Series::register(r, x, "wharf_guest_log_lines", "Lines that guests logged", Counter::default),
             log_lines_dropped: Series::register(r, x, "wharf_guest_log_lines_dropped", "Lines of guests dropped because there were too many", Counter::default),
@@ -147,8 +151,11 @@ impl GuestMetrics {
         self.ready.get(&of_plugin);
         for reason in STRIKES {
             self.strikes.get(&OfStrike { plugin: Arc::clone(name), reason: reason.as_str() });
+            self.parkings.get(&OfFailure { plugin: Arc::clone(name), reason: reason.as_str().into() });
         }
-        self.failures.get(&OfFailure { plugin: Arc::clone(name), reason: Reason::Other.as_str().into() });
+        for family in [&self.failures, &self.parkings] {
+            family.get(&OfFailure { plugin: Arc::clone(name), reason: Reason::Other.as_str().into() });
+        }
         for level in LEVELS {
             self.log_lines.get(&OfLevel { plugin: Arc::clone(name), level });
         }
@@ -196,8 +203,8 @@ impl Metrics {
                     guest.calls.get(&OfCall { plugin: Arc::clone(&p.name), kind: Arc::clone(&kind), event, result });
                 }
             }
-            for reason in reasons {
-                guest.failures.get(&OfFailure { plugin: Arc::clone(&p.name), reason: Arc::clone(reason) });
+            for (reason, family) in reasons.iter().flat_map(|reason| [(reason, &guest.failures), (reason, &guest.parkings)]) {
+                family.get(&OfFailure { plugin: Arc::clone(&p.name), reason: Arc::clone(reason) });
             }
         });
     }
@@ -232,6 +239,7 @@ impl Metrics {
         guest.memory_peak.remove_where(|l| *l.plugin == *name);
         guest.strikes.remove_where(|l| *l.plugin == *name);
         guest.failures.remove_where(|l| *l.plugin == *name);
+        guest.parkings.remove_where(|l| *l.plugin == *name);
         guest.host_calls.remove_where(|l| *l.plugin == *name);
         guest.log_lines.remove_where(|l| *l.plugin == *name);
         guest.log_lines_dropped.remove_where(|l| *l.plugin == *name);
@@ -260,14 +268,21 @@ impl Metrics {
             if let Some(lag) = call.lag {
                 p.lag.observe(lag.as_secs_f64());
             }
+            let parked = |reason: &str| {
+                if call.parked {
+                    guest.parkings.get(&OfFailure { plugin: plugin(), reason: reason.into() }).inc();
+                }
+            };
             if let CallResult::Strike(reason) = call.result
                 && reason != Reason::Cancelled
             {
                 let reason = if STRIKES.contains(&reason) { reason } else { Reason::HostError };
                 guest.strikes.get(&OfStrike { plugin: plugin(), reason: reason.as_str() }).inc();
+                parked(reason.as_str());
             }
             if let Some(reason) = call.failure {
                 guest.failures.get(&OfFailure { plugin: plugin(), reason: reason.into() }).inc();
+                parked(reason);
             }
         });
     }

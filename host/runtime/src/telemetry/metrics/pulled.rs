@@ -68,6 +68,10 @@ pub struct PluginSample {
     pub ledger_entries: u64,
     /// Keys that are parked.
     pub parked_keys: u64,
+    /// Keys whose last call failed, and deletes that have not ended.
+    pub failing_keys: u64,
+    /// Bytes of the history of its decisions.
+    pub history_bytes: u64,
     /// Has it been called for all that was there at the start?
     pub synced: bool,
     /// Bytes of the changes that it is still to be told of one by one.
@@ -179,6 +183,10 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
     gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)?;
     let backlog = plugins.iter().map(|p| (labels(p), p.backlog_bytes));
     gauge(encoder, "wharf_backlog_bytes", "Bytes of changes that the plugin is still to be told of one by one", backlog)?;
+    let failing = plugins.iter().map(|p| (labels(p), p.failing_keys));
+    gauge(encoder, "wharf_failing_keys", "Keys whose last call failed, parked ones included, and deletes that have not ended", failing)?;
+    let history = plugins.iter().map(|p| (labels(p), p.history_bytes));
+    gauge(encoder, "wharf_history_bytes", "Memory of what is remembered of decisions about keys", history)?;
     let synced = plugins.iter().map(|p| (labels(p), u64::from(p.synced)));
     gauge(encoder, "wharf_plugin_synced", "Whether the plugin has been called for all that was there when it was first served", synced)
 }

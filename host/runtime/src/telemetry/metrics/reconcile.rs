@@ -105,3 +105,33 @@ impl ReconcileCounters {
         self.error.inc()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cc5_timeouts_are_calls_that_were_over_their_time() {
+        let mut registry = Registry::default();
+        let metrics = ReconcileMetrics::new(&mut registry, &Counter::default());
+        let counters = metrics.controller(&"team-a/guard".into());
+        for (result, timeouts, panics, errors) in [
+            (CallResult::Done, 0, 0, 0),
+            (CallResult::RequeueAfter, 0, 0, 0),
+            (CallResult::Retry, 0, 0, 1),
+            (CallResult::Permanent, 0, 0, 1),
+            (CallResult::Strike(Reason::Trap), 0, 1, 1),
+            (CallResult::Strike(Reason::StackOverflow), 0, 1, 1),
+            (CallResult::Strike(Reason::MemoryExceeded), 0, 0, 1),
+            (CallResult::Strike(Reason::DeadlineExceeded), 1, 0, 1),
+            (CallResult::Strike(Reason::CpuExceeded), 1, 0, 1),
+            (CallResult::Strike(Reason::Cancelled), 0, 0, 0),
+        ] {
+            let now = || (counters.timeouts.get(), counters.panics.get(), counters.errors.get());
+            let before = now();
+            counters.count(result, Duration::from_millis(1));
+            let after = now();
+            assert_eq!((after.0 - before.0, after.1 - before.1, after.2 - before.2), (timeouts, panics, errors), "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! From a plugin's history to rows for people. Owns their words and how many changes a call stands
+//! for; knows no plugin.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::admin::operate::{Decision, DecisionRow};
+use crate::dispatch::history::{End, Follows, Idle, Past, Record, Sight, What, Why};
+
+/// A moment on both clocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    /// Since the host's start.
+    pub(super) clock: Duration,
+    /// In the world.
+    pub(super) world: Timestamp,
+}
+
+/// The records of one key as rows.
+pub(super) fn rows(past: &Past, now: Now) -> Vec<DecisionRow> {
+    let mut changes = 0;
+    let row = |record: &Record| {
+        let ago = now.clock.saturating_sub(record.at);
+        let what = match &record.what {
+            What::Seen { how, .. } if *how != Sight::Resync => {
+                changes += 1;
+                decision(&record.what, changes)
+            }
+            What::Called { .. } => decision(&record.what, std::mem::take(&mut changes)),
+            what => decision(what, changes),
+        };
+        // Out of range only for clocks that are wrong by thousands of years.
+        let at = jiff::SignedDuration::try_from(ago).ok().and_then(|ago| now.world.checked_sub(ago).ok()).unwrap_or(now.world);
+        DecisionRow { at: format!("{at:.3}"), ago_ms: milliseconds(ago), what }
+    };
+    past.records.iter().map(row).collect()
+}
+
+fn decision(what: &What, changes: u64) -> Decision {
+    match what {
+        What::Seen { how, version, gone } => Decision::Seen { how: sight(*how).to_owned(), resource_version: *version, gone: *gone },
+        What::Asked => Decision::Asked {},
+        What::Dropped { by, version } => Decision::Dropped { by: by.as_str().to_owned(), resource_version: *version },
+        What::Nothing(idle) => Decision::Nothing { why: why_idle(*idle).to_owned() },
+        What::Held { after } => Decision::Held { after_ms: milliseconds(*after) },
+        What::Full => Decision::Full {},
+        What::Called { event, cause, attempt, revision, version, queued } => Decision::Called {
+            event: event.as_str().to_owned(),
+            cause: cause.as_str().to_owned(),
+            attempt: *attempt,
+            revision: *revision,
+            resource_version: *version,
+            queued_ms: u64::from(*queued),
+            changes,
+        },
+        What::Wrote(write) => Decision::Wrote {
+            verb: write.verb.to_owned(),
+            api_version: write.kind.api_version(),
+            kind: write.kind.kind.to_string(),
+            namespace: write.key.namespace.as_deref().unwrap_or_default().to_owned(),
+            name: write.key.name.to_string(),
+        },
+        What::Ended { end, why, took, next } => Decision::Ended {
+            outcome: ending(*end).to_owned(),
+            reason: match why {
+                Why::None => String::new(),
+                Why::Host(reason) => reason.to_string(),
+                Why::Declared(reason) => reason.to_string(),
+            },
+            took_us: u64::from(*took),
+            parked: *next == Follows::Parked,
+            next_ms: match next {
+                Follows::Due(after) => Some(u64::from(*after)),
+                Follows::Nothing | Follows::Parked => None,
+            },
+        },
+        What::Left => Decision::Left {},
+    }
+}
+
+const fn sight(how: Sight) -> &'static str {
+    match how {
+        Sight::InitialList => "initial-list",
+        Sight::Watch => "watch",
+        Sight::Relist => "relist",
+        Sight::Resync => "resync",
+    }
+}
+
+const fn why_idle(idle: Idle) -> &'static str {
+    match idle {
+        Idle::Gone => "gone",
+        Idle::Unmatched => "unmatched",
+        Idle::Told => "told",
+    }
+}
+
+const fn ending(end: End) -> &'static str {
+    match end {
+        End::Done => "done",
+        End::RequeueAfter => "requeue-after",
+        End::Retry => "retry",
+        End::Permanent => "permanent",
+        End::Strike => "strike",
+        End::Waiting => "waiting",
+        End::Cancelled => "cancelled",
+    }
+}
+
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use wharf_core::{Cause, Event, Gvk, ObjectKey, Reason};
+
+    use super::*;
+    use crate::dispatch::history::{Dropped, Write};
+
+    #[test]
+    fn a_key_from_first_sight_to_parking() {
+        let seen = |how, version| What::Seen { how, version, gone: false };
+        let called = |attempt, version| What::Called { event: Event::Add, cause: Cause::Watch, attempt, revision: 1, version, queued: 0 };
+        let write = Write { verb: "apply", kind: Gvk::new("apps", "v1", "Deployment"), key: ObjectKey::new("team-a", "y") };
+        let all = [
+            seen(Sight::InitialList, 0),
+            seen(Sight::Watch, 6),
+            seen(Sight::Resync, 6),
+            seen(Sight::Watch, 7),
+            called(1, 7),
+            What::Wrote(Box::new(write)),
+            What::Ended { end: End::Retry, why: Why::Declared("Busy".into()), took: 1500, next: Follows::Due(5) },
+            called(2, 7),
+            What::Ended { end: End::Strike, why: Why::Host(Reason::Trap), took: 10, next: Follows::Parked },
+            What::Dropped { by: Dropped::Events, version: 8 },
+        ];
+        let records = all.into_iter().enumerate().map(|(at, what)| Record { at: Duration::from_millis(at as u64), what });
+        let past = Past { records: records.collect(), ..Past::default() };
+        let now = Now { clock: Duration::from_millis(1009), world: "2026-01-02T03:04:05.5Z".parse().unwrap() };
+        let rows = rows(&past, now);
+        assert_eq!(rows.iter().map(|row| row.ago_ms).collect::<Vec<_>>(), (1000..=1009).rev().collect::<Vec<_>>());
+        assert_eq!(rows[9].at, "2026-01-02T03:04:04.500Z");
+        let json: Vec<Value> = rows.iter().map(|row| serde_json::to_value(&row.what).unwrap()).collect();
+        assert_eq!(json[4]["changes"], 3, "a resync is no change");
+        assert_eq!(json[7]["changes"], 0);
+        assert_eq!(
+            json[5],
+            json!({"decision": "wrote", "verb": "apply", "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "team-a", "name": "y"})
+        );
+        assert_eq!(
+            json[6],
+            json!({"decision": "ended", "outcome": "retry", "reason": "Busy", "tookUs": 1500, "parked": false, "nextMs": 5})
+        );
+        assert_eq!((&json[8]["reason"], &json[8]["parked"]), (&json!("Trap"), &json!(true)));
+        assert_eq!(json[9], json!({"decision": "dropped", "by": "events", "resourceVersion": 8}));
+    }
+}
