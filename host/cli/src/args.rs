@@ -29,8 +29,12 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Call a component once, without a cluster, and show what it did
     Invoke(Box<InvokeArgs>),
-    /// Show plugins, informers or queues of a running host, or objects of the cluster
+    /// Show plugins, failures, informers or queues of a running host, or objects of the cluster
     Get(Box<GetArgs>),
+    /// Say why a plugin was or was not called for an object
+    Explain(ExplainArgs),
+    /// Call a plugin again for objects for which it failed
+    Retry(RetryArgs),
     /// Show objects of the cluster, and each change
     Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
@@ -158,11 +162,11 @@ pub enum InspectOutput {
 /// `wharf get`.
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// plugins, informers or queues of a running host; or kinds of the cluster, as kubectl takes
-    /// them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
+    /// plugins, failures, informers or queues of a running host; or kinds of the cluster, as kubectl
+    /// takes them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
     #[arg(value_name = "KIND")]
     pub what: String,
-    /// Only objects of these names
+    /// Only objects of these names; for failures: only those of this plugin
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// After the list, print each change until the command is stopped
@@ -171,12 +175,71 @@ pub struct GetArgs {
     /// How to look
     #[command(flatten)]
     pub look: LookArgs,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// A running host on this machine.
+#[derive(Clone, Debug, Default, Args)]
+pub struct HostArgs {
     /// Data folder of the host
     #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
     /// Control socket of the host, or its HOST:PORT [default: wharf.sock in the data folder]
     #[arg(long, value_name = "PATH", env = "WHARF_CONTROL_SOCKET")]
     pub control_socket: Option<PathBuf>,
+}
+
+/// `wharf explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: String,
+    /// The object: KIND/NAMESPACE/NAME, KIND/NAME, NAMESPACE/NAME or NAME, where that is clear
+    #[arg(value_name = "KEY")]
+    pub key: String,
+    /// Namespace of what names none [default for objects: that of the plugin]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = ExplainOutput::Text)]
+    pub output: ExplainOutput,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// How `explain` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplainOutput {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+    /// The same as YAML
+    Yaml,
+}
+
+/// `wharf retry`.
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: String,
+    /// Objects: KIND/NAMESPACE/NAME, KIND/NAME, NAMESPACE/NAME or NAME, where that is clear
+    #[arg(value_name = "KEY", required_unless_present = "all")]
+    pub keys: Vec<String>,
+    /// All for which it failed
+    #[arg(long, conflicts_with = "keys")]
+    pub all: bool,
+    /// Namespace of what names none [default for objects: that of the plugin]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostArgs,
 }
 
 /// `wharf watch`.

@@ -4,11 +4,14 @@
 pub mod args;
 mod build;
 pub mod exit;
+mod explain;
 mod get;
+mod host;
 mod inspect;
 mod invoke;
 mod rbac;
 mod report;
+mod retry;
 mod run;
 mod signals;
 mod table;
@@ -52,6 +55,8 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Invoke(args) => invoke::run(&args),
         Command::Get(args) => get::get(*args),
         Command::Watch(args) => get::watch(*args),
+        Command::Explain(args) => explain::run(args),
+        Command::Retry(args) => retry::run(args),
         Command::Rbac(args) => rbac::run(&args),
         Command::Version(args) => version::run(&args),
     }

@@ -1,13 +1,11 @@
 //! `wharf get plugins|informers|queues`: asks a running host through its control socket and
 //! prints rows. Never speaks to a cluster.
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use wharf_runtime::admin::client::{self, ControlTarget};
 use wharf_runtime::admin::rows::{InformerRow, PluginRow, QueueRow};
-use wharf_runtime::config::{control_socket, data_directory};
 
 use crate::args::{GetArgs, Output};
+use crate::host;
 use crate::report::{CliError, print_data};
 use crate::table::{Table, age};
 
@@ -30,19 +28,15 @@ pub(super) fn what(word: &str) -> Option<What> {
 }
 
 pub(super) fn run(args: &GetArgs, what: What) -> Result<u8, CliError> {
-    let socket = control_socket(args.data_dir.as_deref(), args.control_socket.as_deref());
     let path = match what {
         What::Plugins => "/v1/plugins",
         What::Informers => "/v1/informers",
         What::Queues => "/v1/queues",
     };
-    let failed = |error| CliError::from_anyhow(crate::exit::NO, error);
-    let target = ControlTarget::of(&socket, &data_directory(args.data_dir.as_deref())).map_err(failed)?;
-    let answer = crate::block_on(client::get(target, path))?.map_err(failed)?;
-    let answer = in_namespace(answer, what, args);
+    let answer = in_namespace(host::get(&args.host, path)?, what, args);
     let text = match args.look.output {
         Output::Json => format!("{answer:#}\n"),
-        Output::Yaml => serde_saphyr::to_string(&answer).map_err(|e| CliError::new(crate::exit::USAGE, e.to_string()))?,
+        Output::Yaml => host::yaml(&answer)?,
         Output::Name => names(&answer, what),
         Output::Table => table(&answer, what, false)?,
         Output::Wide => table(&answer, what, true)?,
@@ -78,22 +72,15 @@ fn table(answer: &Value, what: What, wide: bool) -> Result<String, CliError> {
         return Ok("No resources found.\n".to_owned());
     }
     let mut table = match what {
-        What::Plugins => plugins(rows(answer)?, wide),
-        What::Informers => informers(rows(answer)?, wide),
-        What::Queues => queues(rows(answer)?),
+        What::Plugins => plugins(host::read(answer)?, wide),
+        What::Informers => informers(host::read(answer)?, wide),
+        What::Queues => queues(host::read(answer)?),
     };
     Ok(table.render())
 }
 
-fn rows<T: DeserializeOwned>(answer: &Value) -> Result<Vec<T>, CliError> {
-    serde_json::from_value(answer.clone()).map_err(|error| {
-        CliError::new(crate::exit::USAGE, format!("the host's answer cannot be read: {error}"))
-            .hint("use the `wharf` of the same version as the host; `wharf version` shows it")
-    })
-}
-
 fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
-    let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "PARKED", "WAITING", "AGE"];
+    let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "FAILING", "PARKED", "WAITING", "AGE"];
     if wide {
         head.extend(["SYNCED", "SUBSCRIPTIONS", "SOURCE", "MESSAGE"]);
     }
@@ -105,6 +92,7 @@ fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
             row.state,
             row.revision,
             row.reason,
+            row.failing.to_string(),
             row.parked.to_string(),
             row.waiting.to_string(),
             age(row.age_seconds),

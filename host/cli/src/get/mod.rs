@@ -1,9 +1,10 @@
 //! `wharf get` and `wharf watch`: what was asked for, and of whom. Words of a host go to
-//! `host`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
+//! `host` and `failures`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
 //! `print` writes it.
 
 mod ask;
 mod cluster;
+mod failures;
 mod host;
 mod print;
 
@@ -13,9 +14,13 @@ use crate::report::CliError;
 use ask::{Mode, Wish};
 
 pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
+    if matches!(&*args.what, "failures" | "failure") {
+        refuse_for_host(&args, false)?;
+        return failures::run(&args);
+    }
     match host::what(&args.what) {
         Some(what) => {
-            refuse_for_host(&args)?;
+            refuse_for_host(&args, !args.names.is_empty())?;
             host::run(&args, what)
         }
         None => {
@@ -39,10 +44,10 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, CliError> {
 }
 
 /// A host has no selectors, and tells of no changes.
-fn refuse_for_host(args: &GetArgs) -> Result<(), CliError> {
+fn refuse_for_host(args: &GetArgs, named: bool) -> Result<(), CliError> {
     let look = &args.look;
     let given = [
-        (!args.names.is_empty(), "NAME"),
+        (named, "NAME"),
         (args.watch, "--watch"),
         (look.watch_only, "--watch-only"),
         (look.output_watch_events, "--output-watch-events"),
