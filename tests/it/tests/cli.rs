@@ -25,7 +25,7 @@ fn err(output: &Output) -> String {
 fn help_and_version_are_data() -> Result<()> {
     let help = wharf(&["--help"])?;
     assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
-    for command in ["run", "build", "validate", "inspect", "get", "watch", "rbac", "version"] {
+    for command in ["run", "build", "validate", "inspect", "get", "explain", "retry", "watch", "rbac", "version"] {
         assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
     }
     let version = wharf(&["version"])?;
@@ -104,11 +104,14 @@ fn inspect_says_what_is_wrong_with_other_files() -> Result<()> {
 }
 
 #[test]
-fn get_without_a_host_says_so() -> Result<()> {
+fn without_a_host_commands_say_so() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let output = wharf(&["get", "plugins", "--data-dir", &folder.path().to_string_lossy()])?;
-    assert_eq!(output.status.code(), Some(1));
-    assert!(err(&output).contains("no wharf host listens at"), "{}", err(&output));
+    for args in [&["get", "plugins"][..], &["get", "failures"], &["explain", "p", "cm/x"], &["retry", "p", "cm/x"], &["retry", "p", "--all"]] {
+        let folder = folder.path().to_string_lossy();
+        let output = wharf(&[args, &["--data-dir", &folder]].concat())?;
+        assert_eq!((output.status.code(), out(&output).as_str()), (Some(1), ""), "{args:?}");
+        assert!(err(&output).contains("no wharf host listens at"), "{args:?}: {}", err(&output));
+    }
     Ok(())
 }
 
@@ -131,6 +134,12 @@ fn get_refuses_what_does_not_go_together() -> Result<()> {
     for (args, word) in [
         (&["get", "pods", "--show-managed-fields"][..], "managedFields"),
         (&["get", "plugins", "-w"], "--watch"),
+        (&["get", "failures", "-w"], "--watch"),
+        (&["get", "failures", "p", "q"], "of one plugin"),
+        (&["get", "failures", "a&b"], "is no name"),
+        (&["retry", "p"], "KEY"),
+        (&["retry", "p", "cm/x", "--all"], "--all"),
+        (&["explain", "p"], "KEY"),
         (&["get", "pods", "a", "-l", "x"], "selectors"),
         (&["get", "pods", "-A", "-n", "a"], "--namespace"),
         (&["watch", "pods,services"], "one kind"),

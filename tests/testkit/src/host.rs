@@ -182,6 +182,19 @@ impl Host {
         serde_json::from_slice(&output.stdout).with_context(|| format!("read the answer of wharf get {what}"))
     }
 
+    /// Runs `wharf ARGS…` against this host: exit code (-1 if a signal ended it), standard output and
+    /// standard error.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub async fn wharf(&self, args: &[String]) -> Result<(i32, String, String)> {
+        let mut command = Command::new(paths::wharf()?);
+        command.args(args).arg("--data-dir").arg(&self.options.data).kill_on_drop(true);
+        let output = command.output().await.with_context(|| format!("start wharf {}", args.join(" ")))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok((output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr)))
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);

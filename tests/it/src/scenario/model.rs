@@ -157,6 +157,8 @@ pub enum Step {
     ExpectWatches(ExpectWatches),
     /// Answer of a health path.
     ExpectHealth(ExpectHealth),
+    /// What a command of `wharf` says of the host.
+    Wharf(Wharf),
     /// How the host ends.
     ExpectExit(ExpectExit),
     /// Until the plugin (all, if empty) has seen all changes and its queue is empty.
@@ -305,6 +307,30 @@ pub struct ExpectHealth {
     pub path: String,
     /// Status code.
     pub code: u16,
+}
+
+/// A command of `wharf` against the host. It is run again until its end is as expected, unless it
+/// changes something (`once`).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wharf {
+    /// After `wharf`.
+    pub args: Vec<String>,
+    /// Exit code.
+    #[serde(default)]
+    pub code: i32,
+    /// Texts that standard output contains, in this order.
+    #[serde(default)]
+    pub out: Vec<String>,
+    /// Texts that standard error contains, in this order.
+    #[serde(default)]
+    pub err: Vec<String>,
+    /// Texts that standard output does not contain.
+    #[serde(default)]
+    pub not: Vec<String>,
+    /// Run it once.
+    #[serde(default)]
+    pub once: bool,
 }
 
 /// An end of the host.

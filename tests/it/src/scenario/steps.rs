@@ -9,7 +9,9 @@ use tokio::time::sleep;
 use wharf_testkit::{Call, Line, Signal, Stream, StreamOptions, Target, paths, until};
 
 use super::expect::{difference, text};
-use super::model::{ExpectCalls, ExpectMetric, ExpectObject, ExpectWatches, Fields, Mode, Reference, SignalName, Step, Swap, VerifyChurn};
+use super::model::{
+    ExpectCalls, ExpectMetric, ExpectObject, ExpectWatches, Fields, Mode, Reference, SignalName, Step, Swap, VerifyChurn, Wharf,
+};
 use super::run::{DEADLINE, Run, in_namespace};
 
 impl Run {
@@ -71,6 +73,7 @@ impl Run {
                 })
                 .await
             }
+            Step::Wharf(command) => self.wharf(command).await,
             Step::ExpectExit(exit) => {
                 let status = self.host.wait(Duration::from_secs(exit.within_seconds)).await?;
                 ensure!(status.code() == Some(exit.code), "the host ended with {status}\n{}", self.host.log().tail());
@@ -231,6 +234,24 @@ impl Run {
         .await
     }
 
+    async fn wharf(&self, command: &Wharf) -> Result<()> {
+        let host = &self.host;
+        let line = format!("wharf {}", command.args.join(" "));
+        let run = async || {
+            let (code, out, err) = host.wharf(&command.args).await?;
+            let all = format!("it ended with {code} and printed:\n{out}{err}");
+            ensure!(code == command.code, "exit code {} was expected, but {all}", command.code);
+            for (wanted, text) in [(&command.out, &out), (&command.err, &err)] {
+                let missing = missing_in_order(text, wanted);
+                ensure!(missing.is_none(), "{missing:?} is missing: {all}");
+            }
+            let unwanted = command.not.iter().find(|unwanted| out.contains(*unwanted));
+            ensure!(unwanted.is_none(), "{unwanted:?} is there: {all}");
+            Ok(Some(()))
+        };
+        if command.once { run().await.map(drop).context(line) } else { until(&line, DEADLINE, run).await }
+    }
+
     async fn expect_watches(&self, expected: &ExpectWatches) -> Result<()> {
         let api = self.cluster.api();
         until(&format!("{} watches of {}", expected.count, expected.resource), DEADLINE, async || {
@@ -256,6 +277,17 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// The first of the texts that does not come after those before it.
+fn missing_in_order<'w>(mut text: &str, wanted: &'w [String]) -> Option<&'w str> {
+    wanted.iter().find_map(|wanted| match text.split_once(wanted.as_str()) {
+        Some((_, rest)) => {
+            text = rest;
+            None
+        }
+        None => Some(wanted.as_str()),
+    })
 }
 
 /// How many calls are used up when all the wanted ones were found in order.
