@@ -106,7 +106,9 @@ fn inspect_says_what_is_wrong_with_other_files() -> Result<()> {
 #[test]
 fn without_a_host_commands_say_so() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    for args in [&["get", "plugins"][..], &["get", "failures"], &["explain", "p", "cm/x"], &["retry", "p", "cm/x"], &["retry", "p", "--all"]] {
+    for args in
+        [&["get", "plugins"][..], &["get", "failures"], &["explain", "p", "cm/x"], &["retry", "p", "cm/x"], &["retry", "p", "--all"]]
+    {
         let folder = folder.path().to_string_lossy();
         let output = wharf(&[args, &["--data-dir", &folder]].concat())?;
         assert_eq!((output.status.code(), out(&output).as_str()), (Some(1), ""), "{args:?}");
