@@ -43,6 +43,7 @@ fn subscribed() -> Subscription {
         events: Event::ALL.to_vec(),
         resync: None,
         redacted: false,
+        every_event: false,
     }
 }
 

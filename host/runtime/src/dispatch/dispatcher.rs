@@ -182,7 +182,7 @@ impl Dispatcher {
             let here = Here { key: &key, slot: change.slot, now: change.new };
             if announcer.every_event() && change.cause != ChangeCause::InitialList {
                 state.ledger.lag(here, change.old);
-                self.note(&key, change);
+                self.keep(&key, change);
             } else {
                 state.ledger.observe(here, change.old, change.final_state, change.final_known);
             }
@@ -193,7 +193,7 @@ impl Dispatcher {
 
     /// Keeps a change for a plugin that is told of each. If there is no room, all that wait are given
     /// up: their keys are in the queue, and are told of what the store holds.
-    fn note(&self, key: &TargetKey, change: &Change<'_>) {
+    fn keep(&self, key: &TargetKey, change: &Change<'_>) {
         let cause = if change.cause == ChangeCause::Watch { Cause::Watch } else { Cause::ChangedOffline };
         if self.every.note(key, change, cause).is_err() {
             let given_up = self.every.clear().saturating_add(1);

@@ -73,7 +73,7 @@ pub(crate) struct Plugin {
 impl Plugin {
     /// Not served yet.
     pub(crate) fn new(informers: &Informers, act: impl Fn(&Delivery) -> (Duration, Answer) + Send + Sync + 'static) -> Self {
-        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Metrics::new(), policy: Policy::default() });
+        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Metrics::new(), policy: Policy::default(), history_bytes: 1 << 16 });
         let name = PluginName { namespace: "a".into(), name: "native".into() };
         Self {
             dispatcher: Dispatcher::new(name, shared),

@@ -58,8 +58,8 @@ impl Bench {
         let here = Here { key: &self.key, slot: None, now: Some(&object) };
         let start = self.dispatcher.state.lock().ledger.start(here, &rules, self.dispatcher.shared.clock.now(), 1);
         let Start::Call(call) = start else { panic!("no call but {start:?}") };
-        let next = finish(&self.dispatcher, &self.key, call.token, finished);
-        arm(&self.dispatcher, &self.key, next.due, next.again);
+        let next = finish(&self.dispatcher, call.event, &self.key, call.token, finished, None);
+        arm(&self.dispatcher, &self.key, item.priority(), next.due, next.again);
         drop(item);
         call.cause
     }
@@ -194,8 +194,8 @@ async fn cc1_an_ended_delete_is_decided_anew() {
     let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL };
     let start = bench.dispatcher.state.lock().ledger.start(Here { key: &key, slot: None, now: None }, &rules, SECOND, 1);
     let Start::Call(call) = start else { panic!("no call but {start:?}") };
-    let next = finish(&bench.dispatcher, &key, call.token, Finished::Done);
-    arm(&bench.dispatcher, &key, next.due, next.again);
+    let next = finish(&bench.dispatcher, call.event, &key, call.token, Finished::Done, None);
+    arm(&bench.dispatcher, &key, item.priority(), next.due, next.again);
     drop(item);
     assert_eq!(bench.found(), Some(Found::Ready { ahead: 0 }));
     assert_eq!(bench.dispatcher.stats().ledger_entries, 0);
@@ -295,7 +295,7 @@ async fn failures_are_the_first_ones_in_order_and_escaped() {
         let here = Here { key: &key, slot: None, now: Some(&object) };
         let start = bench.dispatcher.state.lock().ledger.start(here, &rules, SECOND, 1);
         let Start::Call(call) = start else { panic!("no call but {start:?}") };
-        let _next = finish(&bench.dispatcher, &key, call.token, Finished::Permanent(fault(None)));
+        let _next = finish(&bench.dispatcher, call.event, &key, call.token, Finished::Permanent(fault(None)), None);
     }
     let failures = bench.dispatcher.failures(3);
     let names: Vec<String> = failures.rows.iter().map(|failed| failed.key.to_string()).collect();
