@@ -1,0 +1,278 @@
+//! The one who answers operators. Owns the way from a name to a plugin and from its answers to
+//! rows; the names of kinds are asked for, but never for long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::time::timeout;
+use wharf_cache::Informers;
+use wharf_core::explain::{Facts, Standing, answer, explain};
+use wharf_core::ledger::ParkedBy;
+use wharf_core::plugin::{PluginName, closest};
+use wharf_core::{Gvk, ObjectKey, TargetKey};
+
+use super::decisions::{Now, milliseconds, rows};
+use super::key::{self, Kind, Meant};
+use crate::admin::operate::{
+    ExplainAsk, ExplainRow, FailureRow, FailuresAsk, FailuresRow, KeyRefused, Operations, Refused, RetryAsk, RetryRow,
+};
+use crate::clock::Clock;
+use crate::dispatch::{Dispatcher, Failed, Retried};
+use crate::plugins::{Refusal, Registry};
+
+/// Failed keys in one answer.
+const MAX_FAILURES: usize = 500;
+/// How long the names of kinds are asked for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Answers operators.
+pub(crate) struct Operator {
+    registry: Arc<Registry>,
+    informers: Informers,
+    clock: Clock,
+}
+
+/// A plugin that was named.
+struct Named {
+    name: PluginName,
+    dispatcher: Arc<Dispatcher>,
+    refused: Option<Refusal>,
+}
+
+impl Operator {
+    /// Answers from these parts.
+    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, clock: Clock) -> Self {
+        Self { registry, informers, clock }
+    }
+
+    /// The plugin that a text names: `namespace/name`, or a name that only one plugin has.
+    fn plugin(&self, text: &str, namespace: Option<&str>) -> Result<Named, Refused> {
+        let all = self.registry.names();
+        let meant: Vec<&PluginName> = match text.split_once('/') {
+            Some((namespace, name)) => all.iter().filter(|p| *p.namespace == *namespace && *p.name == *name).collect(),
+            None => all.iter().filter(|p| *p.name == *text && namespace.is_none_or(|namespace| *p.namespace == *namespace)).collect(),
+        };
+        match meant.as_slice() {
+            [one] => {
+                let found = self.registry.find(one).map(|(dispatcher, refused)| Named { name: (*one).clone(), dispatcher, refused });
+                found.ok_or_else(|| unknown(text, &all))
+            }
+            [] => Err(unknown(text, &all)),
+            several => {
+                let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+                Err(wrong(format!("{text:?} is the name of several plugins"), format!("write one of: {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// What a text means to a plugin. Asks the server for the names of kinds if it must, but not for
+    /// long: an explanation is wanted above all when something does not answer.
+    async fn key(&self, text: &str, plugin: &Named, namespace: Option<&str>) -> Result<Meant, Refused> {
+        let subscribed = plugin.dispatcher.subscribed();
+        let mut kinds: Vec<Kind> = subscribed.subscriptions().map(|subscription| Kind::new(Arc::clone(&subscription.kind))).collect();
+        kinds.sort_by(|a, b| a.gvk.cmp(&b.gvk));
+        // What was not learned in time is not known.
+        let _learned = timeout(PATIENCE, self.learn(text, &mut kinds)).await;
+        key::read(text, &kinds, namespace.unwrap_or(&plugin.name.namespace)).map_err(|(error, hint)| wrong(error, hint))
+    }
+
+    async fn learn(&self, text: &str, kinds: &mut [Kind]) {
+        for kind in kinds.iter_mut() {
+            // From memory: the plugin's watches have asked before.
+            if let Ok(resource) = self.informers.discovery().resolve(&kind.gvk).await {
+                kind.namespaced = Some(resource.namespaced);
+                kind.also(&resource.plural);
+            }
+        }
+        let word = text.split_once('/').map(|(word, _)| word.to_lowercase());
+        if word.is_none_or(|word| kinds.iter().any(|kind| kind.words.contains(&word))) {
+            return;
+        }
+        // It may be a short name.
+        let Ok(catalog) = self.informers.discovery().catalog().await else { return };
+        for kind in kinds {
+            let resource = catalog.resources.iter().find(|resource| resource.kind.gvk == *kind.gvk);
+            for short in resource.into_iter().flat_map(|resource| &resource.short_names) {
+                kind.also(short);
+            }
+        }
+    }
+
+    fn failure(&self, plugin: &PluginName, failed: Failed, now: Duration) -> FailureRow {
+        let (api_version, kind, namespace, name) = match &failed.key {
+            TargetKey::Object { kind, key } => {
+                (kind.api_version(), kind.kind.to_string(), key.namespace.as_deref().unwrap_or_default().to_owned(), key.name.to_string())
+            }
+            other => (String::new(), String::new(), String::new(), other.to_string()),
+        };
+        let by = |by| match by {
+            ParkedBy::Permanent => "permanent".to_owned(),
+            ParkedBy::Strikes => "strikes".to_owned(),
+        };
+        FailureRow {
+            plugin: plugin.to_string(),
+            api_version,
+            kind,
+            namespace,
+            name,
+            state: failed.state.as_str().to_owned(),
+            parked_by: failed.parked.map(by),
+            reason: failed.reason,
+            message: failed.message,
+            strikes: failed.strikes,
+            attempts: failed.attempts,
+            age_seconds: now.saturating_sub(failed.since).as_secs(),
+            next_seconds: failed.due.map(|due| due.saturating_sub(now).as_secs()),
+        }
+    }
+}
+
+#[async_trait]
+impl Operations for Operator {
+    async fn failures(&self, ask: FailuresAsk) -> Result<FailuresRow, Refused> {
+        let namespace = ask.namespace.as_deref();
+        let plugins: Vec<Named> = match &ask.plugin {
+            Some(plugin) => vec![self.plugin(plugin, namespace)?],
+            None => {
+                let names =
+                    self.registry.names().into_iter().filter(|name| namespace.is_none_or(|namespace| *name.namespace == *namespace));
+                let named = |name| self.registry.find(&name).map(|(dispatcher, refused)| Named { name, dispatcher, refused });
+                names.filter_map(named).collect()
+            }
+        };
+        let now = self.clock.now();
+        let mut row = FailuresRow::default();
+        for plugin in plugins {
+            let failures = plugin.dispatcher.failures(MAX_FAILURES.saturating_sub(row.items.len()));
+            row.items.extend(failures.rows.into_iter().map(|failed| self.failure(&plugin.name, failed, now)));
+            row.more = row.more.saturating_add(failures.more as u64);
+        }
+        Ok(row)
+    }
+
+    async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused> {
+        let plugin = self.plugin(&ask.plugin, ask.namespace.as_deref())?;
+        let mut row = RetryRow { plugin: plugin.name.to_string(), ..RetryRow::default() };
+        if ask.all == !ask.keys.is_empty() {
+            return Err(wrong("either keys or all of them can be called again".to_owned(), "name keys, or use --all".to_owned()));
+        }
+        if ask.all {
+            row.count = plugin.dispatcher.retry_failed() as u64;
+        }
+        for text in ask.keys {
+            let meant = self.key(&text, &plugin, ask.namespace.as_deref()).await;
+            let (error, hint) = match meant {
+                Ok(Meant::Key(key)) => match plugin.dispatcher.retry(&key) {
+                    Retried::Queued => {
+                        row.queued.push(key.to_string());
+                        continue;
+                    }
+                    Retried::NeverCalled => (
+                        format!("{} was never called for {key}, so there is nothing to do again", plugin.name),
+                        format!("`wharf explain {} {text}` says why", plugin.name),
+                    ),
+                },
+                Ok(Meant::OtherKind { word, .. }) => {
+                    (format!("{} is not subscribed to {word:?}", plugin.name), format!("`wharf explain {} {text}` says more", plugin.name))
+                }
+                Err(refused) => (refused.error, refused.hint),
+            };
+            row.refused.push(KeyRefused { key: text, error, hint });
+        }
+        row.count = row.count.saturating_add(row.queued.len() as u64);
+        tracing::info!(target: "wharf::admin", plugin = row.plugin, keys = row.count, all = ask.all, "an operator asked for calls");
+        Ok(row)
+    }
+
+    async fn explain(&self, ask: ExplainAsk) -> Result<ExplainRow, Refused> {
+        let plugin = match self.plugin(&ask.plugin, ask.namespace.as_deref()) {
+            Ok(plugin) => plugin,
+            // That there is none is the answer; a name that several have is a wrong question.
+            Err(refused) if refused.missing => return Ok(self.no_plugin(ask)),
+            Err(refused) => return Err(refused),
+        };
+        let refusal = plugin.refused.as_ref().map(|refusal| (refusal.reason.as_str(), refusal.message.as_str()));
+        let nobody = |word: &str, key| (word.to_owned(), TargetKey::object(Arc::new(Gvk::new("", "", word)), key), ask.key.clone());
+        let (kind, key, printed) = match self.key(&ask.key, &plugin, ask.namespace.as_deref()).await {
+            Ok(Meant::Key(key)) => {
+                let TargetKey::Object { kind, .. } = &key else { return Err(wrong(format!("{key} is no object"), String::new())) };
+                let printed = key.to_string();
+                (kind.to_string(), key, printed)
+            }
+            Ok(Meant::OtherKind { word, key }) => nobody(&word, key),
+            // Nothing serves yet, so no kind is known either; what there is to say is about the plugin.
+            Err(_) if plugin.dispatcher.serving().is_none() => nobody("", ObjectKey::new("", &ask.key)),
+            Err(refused) => return Err(refused),
+        };
+        let explained = plugin.dispatcher.explain(&key, &kind, refusal);
+        let now = Now { clock: self.clock.now(), world: Timestamp::now() };
+        Ok(ExplainRow {
+            plugin: plugin.name.to_string(),
+            key: printed,
+            answer: answer(&explained.findings).cloned(),
+            history: rows(&explained.past, now),
+            kept: explained.past.kept as u64,
+            forgotten: explained.past.gone,
+            since_ms: explained.past.since.map(|since| milliseconds(now.clock.saturating_sub(since))),
+            findings: explained.findings,
+        })
+    }
+}
+
+impl Operator {
+    fn no_plugin(&self, ask: ExplainAsk) -> ExplainRow {
+        let all: Vec<String> = self.registry.names().iter().map(ToString::to_string).collect();
+        let facts = Facts {
+            now: Duration::ZERO,
+            plugin: Standing::Unknown { similar: similar(&ask.plugin, &all) },
+            kind: "",
+            key: &ObjectKey::new("", ""),
+            kinds: Vec::new(),
+            subscription: None,
+            watch: None,
+            object: None,
+            entry: None,
+            place: None,
+            dropped: None,
+            full: None,
+        };
+        let findings = explain(&facts);
+        ExplainRow {
+            plugin: ask.plugin,
+            key: ask.key,
+            answer: answer(&findings).cloned(),
+            findings,
+            history: Vec::new(),
+            kept: 0,
+            forgotten: 0,
+            since_ms: None,
+        }
+    }
+}
+
+fn wrong(error: String, hint: String) -> Refused {
+    Refused { error, hint, missing: false }
+}
+
+fn unknown(text: &str, all: &[PluginName]) -> Refused {
+    let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+    let hint = match similar(text, &names) {
+        Some(near) => format!("did you mean {near}? `wharf get plugins` lists them"),
+        None => "`wharf get plugins` lists them".to_owned(),
+    };
+    Refused { error: format!("there is no plugin {text:?}"), hint, missing: true }
+}
+
+/// The full name that is closest to a name with or without a namespace.
+fn similar<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
+    let bare = |name: &&'n String| name.rsplit('/').next() == text.rsplit('/').next();
+    let full = || closest(text, names.iter().map(String::as_str));
+    let by_name = || {
+        let known = names.iter().filter_map(|name| name.rsplit('/').next());
+        let near = closest(text.rsplit('/').next()?, known)?;
+        names.iter().find(|name| name.rsplit('/').next() == Some(near)).map(String::as_str)
+    };
+    names.iter().find(bare).map(String::as_str).or_else(full).or_else(by_name)
+}
