@@ -7,6 +7,7 @@
 mod add;
 mod delay;
 mod delta_fifo;
+mod fair;
 mod fifo;
 mod find;
 mod item;
@@ -25,6 +26,7 @@ pub use delta_fifo::{
     Applied, DELTA_OVERHEAD, Deletion, Delta, DeltaFifo, DeltaKind, DeltaOptions, DeltaStore, FifoError, Full, KnownObjects, Popped,
     TransformError, apply_deltas,
 };
+pub use fair::{Acquire, Holder, Meter, Player, Share, Shares, SharesStats, Turn, Turns};
 pub use fifo::Fifo;
 pub use find::Found;
 pub use item::Item;

@@ -11,6 +11,8 @@ mod delta_bounds;
 mod delta_fifo;
 mod delta_model;
 mod delta_work;
+mod fair_shares;
+mod fair_turns;
 mod fifo;
 mod find;
 mod limits;
