@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Key;
-use crate::queue::Shared;
+use crate::queue::{Shared, WorkQueue};
 
 /// A key in work. No other worker gets the key while this exists; dropping it, in
 /// whatever way, is client-go's `Done`.
@@ -59,5 +59,35 @@ impl<K: Key + fmt::Debug> fmt::Debug for Item<K> {
             .field("priority", &self.priority)
             .field("queued", &self.queued)
             .finish_non_exhaustive()
+    }
+}
+
+/// There was a key to work on; see [`WorkQueue::ready`].
+#[must_use = "dropping it leaves the key to others"]
+pub struct Ready<K: Key> {
+    pub(crate) queue: WorkQueue<K>,
+    pub(crate) taken: bool,
+}
+
+impl<K: Key> Ready<K> {
+    /// The key whose turn it is now, unless others have taken all.
+    pub fn take(mut self) -> Option<Item<K>> {
+        self.taken = true;
+        self.queue.try_get()
+    }
+}
+
+impl<K: Key> Drop for Ready<K> {
+    fn drop(&mut self) {
+        // Any change wakes a worker if there is a key.
+        if !self.taken {
+            self.queue.shared.change(|_, _| {});
+        }
+    }
+}
+
+impl<K: Key> fmt::Debug for Ready<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready").field("queue", &self.queue).finish_non_exhaustive()
     }
 }

@@ -29,7 +29,7 @@ pub use delta_fifo::{
 pub use fair::{Acquire, Holder, Meter, Player, Share, Shares, SharesStats, Turn, Turns};
 pub use fifo::Fifo;
 pub use find::Found;
-pub use item::Item;
+pub use item::{Item, Ready};
 pub use limiter::{Bucket, ExponentialPerKey, FastSlow, MaxOf, RateLimiter, WithMaxWait, default_controller_limiter};
 pub use metrics::{NoMetrics, QueueMetrics, Stats};
 pub use parallel::parallelize;

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::find::Found;
 use crate::state::{State, Taken};
-use crate::{Add, ExponentialPerKey, Item, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
+use crate::{Add, ExponentialPerKey, Item, Ready, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
 
 /// A workqueue of keys; clones are handles to one queue.
 ///
@@ -32,7 +32,7 @@ use crate::{Add, ExponentialPerKey, Item, Key, NoMetrics, QueueMetrics, RateLimi
 /// any thread, inside a runtime or not. They take one short lock and cost the logarithm
 /// of the queued or waiting keys: less than a microsecond with ten thousand of them.
 pub struct WorkQueue<K: Key> {
-    shared: Arc<Shared<K>>,
+    pub(crate) shared: Arc<Shared<K>>,
 }
 
 impl<K: Key> WorkQueue<K> {
@@ -179,6 +179,28 @@ impl<K: Key> WorkQueue<K> {
         }
     }
 
+    /// Waits until there is a key to work on, and leaves it there: for a worker that has to get
+    /// something else before, and decides as late as it can which key it works on. `None` as
+    /// from [`get`](Self::get).
+    ///
+    /// Other workers may take the key meanwhile. Cancel safe, and so is what is returned:
+    /// dropping it wakes another worker in its place.
+    pub async fn ready(&self) -> Option<Ready<K>> {
+        consume_budget().await;
+        loop {
+            let woken = self.shared.available.notified();
+            match self.shared.look() {
+                Look::Key => return Some(Ready { queue: self.clone(), taken: false }),
+                Look::Finished => return None,
+                Look::Nothing(None) => woken.await,
+                Look::Nothing(Some(due)) => tokio::select! {
+                    () = woken => {}
+                    () = sleep_until(due) => {}
+                },
+            }
+        }
+    }
+
     /// Hands out nothing until [`resume`](Self::resume). Adds go on, timers run, work in
     /// progress ends as usual.
     ///
@@ -283,6 +305,14 @@ pub(crate) struct Shared<K> {
     metrics: Box<dyn QueueMetrics>,
 }
 
+/// What a worker sees that takes nothing.
+enum Look {
+    Key,
+    /// Look again when something changes, or at this time.
+    Nothing(Option<Instant>),
+    Finished,
+}
+
 /// What of a state decides whom a change wakes.
 struct Outline {
     entries: u64,
@@ -298,7 +328,7 @@ impl<K: Key> Shared<K> {
     /// Changes the sets under the lock, after making ready what is due, then wakes whom
     /// the change concerns. The clock is read inside, so that times follow the order of
     /// the changes.
-    fn change<R>(&self, act: impl FnOnce(&mut State<K>, Instant) -> R) -> R {
+    pub(crate) fn change<R>(&self, act: impl FnOnce(&mut State<K>, Instant) -> R) -> R {
         let mut state = self.state.lock();
         let now = Instant::now();
         let before = outline(&state);
@@ -308,6 +338,23 @@ impl<K: Key> Shared<K> {
         drop(state);
         self.announce(&before, &after);
         result
+    }
+
+    /// What there is, without a wake-up for somebody else if it is a key.
+    fn look(&self) -> Look {
+        let mut state = self.state.lock();
+        let before = outline(&state);
+        state.promote(Instant::now());
+        let after = outline(&state);
+        drop(state);
+        let look = match after {
+            Outline { finished: true, .. } => Look::Finished,
+            Outline { available: true, .. } => Look::Key,
+            Outline { paused: true, .. } => Look::Nothing(None),
+            Outline { next_due, .. } => Look::Nothing(next_due),
+        };
+        self.announce(&before, &Outline { available: false, ..after });
+        look
     }
 
     fn take(&self) -> Taken<K> {

@@ -15,7 +15,9 @@ mod fair_shares;
 mod fair_turns;
 mod fifo;
 mod find;
+mod late;
 mod limits;
+
 mod metrics;
 mod model;
 mod parallel;
