@@ -19,7 +19,8 @@ use crate::failure::{Phase, Stop, strike, text_of};
 use crate::host::{Ctx, Plugin};
 use crate::instance::Instance;
 use crate::limits::{
-    INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL, clean,
+    CpuMeter, INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL,
+    clean,
 };
 use crate::ports::{CallInfo, Task};
 
@@ -59,6 +60,8 @@ pub(crate) struct Usage {
     pub(crate) log_lines: u32,
     pub(crate) log_dropped: u32,
     pub(crate) reused: bool,
+    pub(crate) waited_slot: Duration,
+    pub(crate) waited_turns: Duration,
 }
 
 /// Where a call gets its instance from.
@@ -69,6 +72,16 @@ pub(crate) enum Source {
     New(Slot),
 }
 
+impl Source {
+    /// What measures the call.
+    pub(crate) fn meter(&self) -> Arc<CpuMeter> {
+        match self {
+            Self::Idle(instance) => Arc::clone(&instance.meter),
+            Self::New(_) => Arc::default(),
+        }
+    }
+}
+
 /// How a call ended.
 pub(crate) struct Ended {
     pub(crate) result: Result<Answer, Strike>,
@@ -77,19 +90,19 @@ pub(crate) struct Ended {
     pub(crate) instance: Option<Box<Instance>>,
 }
 
-/// Calls one function, in a new instance or in one that has answered before.
-pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, job: Job, control: Handle) -> Ended {
+/// Calls one function, in a new instance or in one that has answered before. Polled inside of
+/// `meter`, which is the source's.
+pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<CpuMeter>, job: Job, control: Handle) -> Ended {
     let started = Instant::now();
+    let before = meter.spent();
     let info = job.info();
     let (step, delivery) = Step::of(job, &prepared);
     let (mut instance, reused) = match source {
         Source::Idle(instance) => (instance, true),
-        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, info.clone(), control.clone())), false),
+        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, Arc::clone(meter), info.clone(), control.clone())), false),
     };
     instance.store.data_mut().begin(info, delivery, control);
-    let meter = Arc::clone(&instance.meter);
-    let before = meter.used();
-    let result = meter.measure(steps(&prepared, &mut instance, step)).await;
+    let result = steps(&prepared, &mut instance, step).await;
     let ctx = instance.store.data_mut();
     ctx.end();
     let (log_lines, log_dropped) = ctx.log.counts();
@@ -101,6 +114,8 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, job: Job, contr
         log_lines,
         log_dropped,
         reused,
+        waited_slot: Duration::ZERO,
+        waited_turns: meter.take_waited(),
     };
     let in_port = ctx.in_port;
     match result {

@@ -68,7 +68,7 @@ impl Default for EngineConfig {
 impl EngineConfig {
     /// The number of instances: enough for the largest component, and not more than the
     /// address space allows.
-    pub(crate) fn live(&self) -> u32 {
+    pub fn live(&self) -> u32 {
         self.instances.clamp(2, 4096)
     }
 }

@@ -1,17 +1,19 @@
 //! The engine of a host: one for all plugins. Owns the runtime that guests run on, the ticker
-//! and the slots for live instances. Never knows which plugin is served next: calls wait for a
-//! slot in the order in which they came.
+//! and what is counted of live instances. Never knows which plugin is served next: that is the
+//! scheduler's.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::MissedTickBehavior;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior};
 use wasmtime::component::Linker;
-use wharf_core::{Reason, Strike};
+use wharf_core::plugin::PluginName;
 
 use crate::artifact::{Artifact, Artifacts};
 use crate::config::{EngineConfig, wasmtime_config};
@@ -21,6 +23,7 @@ use crate::host::{self, Ctx};
 use crate::idle::{Bench, IdleInstances};
 use crate::instance::Instance;
 use crate::revision::{Revision, RevisionSpec};
+use crate::scheduler::{FirstCome, Lane, Scheduler, Slots};
 
 /// Runs guests. Cheap to clone; the last clone ends the guest threads without waiting for
 /// them, so it may be dropped anywhere. Calls in flight then end with `Cancelled`.
@@ -31,7 +34,7 @@ struct Inner {
     wasmtime: wasmtime::Engine,
     linker: Linker<Ctx>,
     artifacts: Arc<Artifacts>,
-    slots: Arc<Semaphore>,
+    scheduler: Arc<dyn Scheduler>,
     instances: u32,
     calls_per_instance: u32,
     counts: Arc<Counts>,
@@ -87,13 +90,24 @@ impl Drop for Inner {
 }
 
 impl Engine {
-    /// Sets everything up and starts the threads. Costs address space, a few milliseconds, and
-    /// next to no memory.
+    /// Sets everything up and starts the threads; calls are served in the order in which they
+    /// come. Costs address space, a few milliseconds, and next to no memory.
     ///
     /// # Errors
     /// When the system has not enough address space or threads, or the cache folder cannot be
     /// made.
     pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
+        let slots = Arc::new(Semaphore::new(config.live() as usize));
+        Self::with_scheduler(config, Arc::new(FirstCome(slots)))
+    }
+
+    /// The same with somebody who decides whom it serves next. The scheduler must hand out
+    /// [`EngineConfig::live`] slots at most, and should let [`EngineConfig::threads`] calls
+    /// compute.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_scheduler(config: EngineConfig, scheduler: Arc<dyn Scheduler>) -> Result<Self, EngineError> {
         let setup = |e: wasmtime::Error| EngineError::Setup(format!("{e:#}"));
         let wasmtime = wasmtime::Engine::new(&wasmtime_config(&config)).map_err(setup)?;
         let artifacts = Arc::new(Artifacts::new(wasmtime.clone(), &config)?);
@@ -106,14 +120,14 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(EngineError::Thread)?;
-        epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?;
+        scheduler.started(epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?);
         let idle = Arc::new(IdleInstances::default());
         runtime.spawn(sweep(Arc::downgrade(&idle), config.keep_idle));
         Ok(Self(Arc::new(Inner {
             wasmtime,
             linker,
             artifacts,
-            slots: Arc::new(Semaphore::new(config.live() as usize)),
+            scheduler,
             instances: config.live(),
             calls_per_instance: config.calls_per_instance.max(1),
             counts: Arc::default(),
@@ -166,47 +180,64 @@ impl Engine {
         self.0.calls_per_instance
     }
 
-    /// A place for the idle instances of a revision.
-    pub(crate) fn bench(&self, dear: bool) -> Arc<Bench> {
-        Bench::new(&self.0.idle, dear)
+    /// A place for the idle instances of a revision of this tenant.
+    pub(crate) fn bench(&self, tenant: &str, dear: bool) -> Arc<Bench> {
+        Bench::new(&self.0.idle, tenant, dear)
+    }
+
+    /// How many slots an instance takes.
+    pub(crate) fn permits(&self, artifact: &Artifact) -> u32 {
+        artifact.permits().min(self.0.instances)
+    }
+
+    /// An instance is about to be made.
+    pub(crate) fn count_made(&self) {
+        self.0.counts.made.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lane(&self, plugin: &PluginName, permits: u32) -> Arc<dyn Lane> {
+        self.0.scheduler.lane(plugin, permits)
     }
 
     /// What a call needs to keep its instance. Holds no engine, so that a call in flight does
     /// not keep the guest threads alive.
     pub(crate) fn keeper(&self) -> Keeper {
-        Keeper { counts: Arc::clone(&self.0.counts) }
+        Keeper { counts: Arc::clone(&self.0.counts), scheduler: Arc::clone(&self.0.scheduler) }
     }
 
     /// Waits until an instance may be made: with a full pool making one would fail. Whoever
-    /// waits has the slots of instances that idle.
-    pub(crate) async fn slot(&self, permits: u32) -> Result<Slot, Strike> {
-        let permits = permits.min(self.0.instances);
-        let permits = match Arc::clone(&self.0.slots).try_acquire_many_owned(permits) {
-            Ok(permits) => permits,
-            Err(_) => self.wait(permits).await?,
-        };
-        self.0.counts.made.fetch_add(1, Ordering::Relaxed);
-        Ok(Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _permits: permits })
-    }
-
-    async fn wait(&self, permits: u32) -> Result<OwnedSemaphorePermit, Strike> {
-        let _waiting = Counted::new(&self.0.counts, |counts| &counts.waiting);
-        // After the count: from now on nobody keeps an instance.
-        while self.0.slots.available_permits() < permits as usize && self.0.idle.evict() {}
-        let permits = Arc::clone(&self.0.slots).acquire_many_owned(permits).await;
-        permits.map_err(|_closed| Strike { reason: Reason::Cancelled, message: "the host is stopping".to_owned() })
+    /// waits has the slots of instances that idle. Also how long that took. Cancel safe.
+    pub(crate) async fn slot(&self, lane: &dyn Lane, permits: u32) -> (Slot, Duration) {
+        let mut slots = lane.slots(permits);
+        let mut waiting: Option<(Counted, Instant)> = None;
+        let slots = poll_fn(|cx| {
+            loop {
+                if let Poll::Ready(slots) = slots.as_mut().poll(cx) {
+                    return Poll::Ready(slots);
+                }
+                // Counted before: from now on nobody keeps an instance.
+                waiting.get_or_insert_with(|| (Counted::new(&self.0.counts, |counts| &counts.waiting), Instant::now()));
+                if !self.0.scheduler.short() || !self.0.idle.evict() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+        let waited = waiting.map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        (Slot { _live: Counted::new(&self.0.counts, |counts| &counts.live), _slots: slots }, waited)
     }
 }
 
 /// Keeps instances after their calls.
 pub(crate) struct Keeper {
     counts: Arc<Counts>,
+    scheduler: Arc<dyn Scheduler>,
 }
 
 impl Keeper {
-    /// Keeps an instance for the next call of its revision, unless somebody waits for a slot.
+    /// Keeps an instance for the next call of its revision, unless somebody needs its slot.
     pub(crate) fn keep(&self, bench: &Bench, instance: Instance) {
-        bench.put(instance, || self.counts.waiting.load(Ordering::SeqCst) > 0);
+        bench.put(instance, || self.counts.waiting.load(Ordering::SeqCst) > 0 && self.scheduler.short());
     }
 }
 
@@ -224,7 +255,7 @@ async fn sweep(idle: Weak<IdleInstances>, keep: Duration) {
 /// The right to have one instance. Dropped after the instance.
 pub(crate) struct Slot {
     _live: Counted,
-    _permits: OwnedSemaphorePermit,
+    _slots: Slots,
 }
 
 /// One more in a count for as long as it lives.

@@ -2,7 +2,8 @@
 //! and who must give one up when somebody else needs its slot. Never runs a guest, and never
 //! keeps an instance whose last call did not come back with an answer.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,13 +26,15 @@ pub(crate) struct IdleInstances {
 struct State {
     /// By the order in which they began to wait.
     all: BTreeMap<u64, Idle>,
-    /// The same by bench; no entry is empty.
+    /// The same by bench, and by tenant; no entry is empty.
     by_bench: HashMap<u64, VecDeque<u64>>,
+    by_tenant: HashMap<Arc<str>, BTreeSet<u64>>,
     last: u64,
 }
 
 struct Idle {
     bench: u64,
+    tenant: Arc<str>,
     since: Instant,
     instance: Instance,
 }
@@ -39,11 +42,31 @@ struct Idle {
 impl State {
     /// Takes the instance out that has waited longest.
     fn pop_oldest(&mut self) -> Option<Instance> {
-        let (number, idle) = self.all.pop_first()?;
+        let number = *self.all.first_key_value()?.0;
+        self.remove(number)
+    }
+
+    /// Takes the oldest instance of the tenant out that has most of them: a tenant that has
+    /// many costs nobody the one that is kept warm for another. Linear in the tenants.
+    fn pop_of_richest(&mut self) -> Option<Instance> {
+        let oldest = |numbers: &BTreeSet<u64>| numbers.first().copied();
+        let richest = self.by_tenant.values().max_by_key(|numbers| (numbers.len(), Reverse(oldest(numbers))))?;
+        let number = oldest(richest)?;
+        self.remove(number)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Instance> {
+        let idle = self.all.remove(&number)?;
         if let Some(numbers) = self.by_bench.get_mut(&idle.bench) {
             numbers.retain(|n| *n != number);
             if numbers.is_empty() {
                 self.by_bench.remove(&idle.bench);
+            }
+        }
+        if let Some(numbers) = self.by_tenant.get_mut(&idle.tenant) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.by_tenant.remove(&idle.tenant);
             }
         }
         Some(idle.instance)
@@ -51,9 +74,9 @@ impl State {
 }
 
 impl IdleInstances {
-    /// Throws away the instance that has waited longest. False if there is none.
+    /// Throws away one instance, of the tenant that has most of them. False if there is none.
     pub(crate) fn evict(&self) -> bool {
-        let evicted = self.state.lock().pop_oldest();
+        let evicted = self.state.lock().pop_of_richest();
         evicted.is_some()
     }
 
@@ -77,26 +100,23 @@ impl IdleInstances {
 /// The idle instances of one revision; dropped with it, and they with it.
 pub(crate) struct Bench {
     number: u64,
+    tenant: Arc<str>,
     /// Dear to make: they stay when the plugin has nothing to do.
     dear: bool,
     all: Arc<IdleInstances>,
 }
 
 impl Bench {
-    pub(crate) fn new(all: &Arc<IdleInstances>, dear: bool) -> Arc<Self> {
+    pub(crate) fn new(all: &Arc<IdleInstances>, tenant: &str, dear: bool) -> Arc<Self> {
         let number = all.benches.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { number, dear, all: Arc::clone(all) })
+        Arc::new(Self { number, tenant: tenant.into(), dear, all: Arc::clone(all) })
     }
 
     /// The instance that was used last: its memory is the warmest.
     pub(crate) fn take(&self) -> Option<Instance> {
         let mut state = self.all.state.lock();
-        let numbers = state.by_bench.get_mut(&self.number)?;
-        let last = numbers.pop_back();
-        if numbers.is_empty() {
-            state.by_bench.remove(&self.number);
-        }
-        state.all.remove(&last?).map(|idle| idle.instance)
+        let last = *state.by_bench.get(&self.number)?.back()?;
+        state.remove(last)
     }
 
     /// Keeps an instance, unless `wanted` says, with the lock held, that somebody waits for its
@@ -110,7 +130,9 @@ impl Bench {
         }
         state.last = state.last.wrapping_add(1);
         let number = state.last;
-        state.all.insert(number, Idle { bench: self.number, since: Instant::now(), instance });
+        let tenant = Arc::clone(&self.tenant);
+        state.by_tenant.entry(Arc::clone(&tenant)).or_default().insert(number);
+        state.all.insert(number, Idle { bench: self.number, tenant, since: Instant::now(), instance });
         state.by_bench.entry(self.number).or_default().push_back(number);
     }
 
@@ -128,8 +150,8 @@ impl Bench {
 
     fn clear(&self) {
         let mut state = self.all.state.lock();
-        let numbers = state.by_bench.remove(&self.number).unwrap_or_default();
-        let idle: Vec<_> = numbers.iter().filter_map(|number| state.all.remove(number)).collect();
+        let numbers = state.by_bench.get(&self.number).cloned().unwrap_or_default();
+        let idle: Vec<_> = numbers.into_iter().filter_map(|number| state.remove(number)).collect();
         drop(state);
         drop(idle);
     }

@@ -32,8 +32,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// A store without anything in it. Costs about a microsecond.
-    pub(crate) fn new(prepared: &Prepared, slot: Slot, first: CallInfo, control: Handle) -> Self {
-        let meter = Arc::new(CpuMeter::default());
+    pub(crate) fn new(prepared: &Prepared, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo, control: Handle) -> Self {
         let plugin = Arc::clone(&prepared.plugin);
         let log = LogSink::new(Arc::clone(&plugin.ports), first);
         let ctx = Ctx::new(plugin, Limiter::new(prepared.limits.memory), Budget::new(Arc::clone(&meter)), log, control);
@@ -65,7 +64,7 @@ fn new_store(engine: &wasmtime::Engine, ctx: Ctx) -> Store<Ctx> {
     store.set_hostcall_fuel(HOST_CALL_BYTES);
     store.set_max_component_handles(MAX_HANDLES);
     store.epoch_deadline_callback(|ctx| {
-        ctx.data().budget.check()?;
+        ctx.data().budget.tick()?;
         // Without a turn for others in between, the runtime would poll the guest again at once.
         Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
     });

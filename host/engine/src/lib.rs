@@ -28,18 +28,22 @@ mod limits;
 mod no_ports;
 mod ports;
 mod revision;
+mod scheduler;
 mod task;
 
 pub use artifact::Artifact;
 pub use config::{Compile, EngineConfig};
 pub use engine::{Engine, EngineStats};
+pub use epoch::{TICK, Ticker};
 pub use failure::{EngineError, LoadError};
 pub use inspect::{BinaryKind, Inspection, inspect};
+pub use limits::CpuMeter;
 pub use no_ports::NoPorts;
 pub use ports::{
     ApiError, CallInfo, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Ports, Propagation, Task, WriteOptions, Written,
 };
-pub use revision::{CallReport, Revision, RevisionSpec};
+pub use revision::{Admission, CallReport, Revision, RevisionSpec};
+pub use scheduler::{Call, CallEnd, Lane, Scheduler, Slots};
 
 /// The package of the contract that this engine serves.
 pub const WIT_PACKAGE: &str = "wharf:plugin@0.1.0";

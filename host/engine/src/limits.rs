@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -188,6 +188,13 @@ impl Budget {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
+    /// A tick is over: the guest gives its thread back if there is something left of both.
+    pub(crate) fn tick(&self) -> Result<(), Stop> {
+        self.check()?;
+        self.meter.yielded.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Is there something left of both?
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.meter.used() >= self.cpu {
@@ -203,12 +210,35 @@ impl Budget {
 /// Processor time of one call, measured by the thread's own clock around every poll: time in
 /// which the call waits, or in which other threads have the processor, does not count.
 #[derive(Debug, Default)]
-pub(crate) struct CpuMeter {
+pub struct CpuMeter {
     spent: AtomicU64,
     entered: AtomicU64,
+    waited: AtomicU64,
+    yielded: AtomicBool,
 }
 
 impl CpuMeter {
+    /// Time of all polls that have ended.
+    pub fn spent(&self) -> Duration {
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed))
+    }
+
+    /// Has the guest given its thread back since the last question, because a tick was over?
+    pub fn yielded(&self) -> bool {
+        // No swap: mostly it has not.
+        self.yielded.load(Ordering::Relaxed) && self.yielded.swap(false, Ordering::Relaxed)
+    }
+
+    /// Adds time for which the call has waited for its turn.
+    pub fn waited(&self, long: Duration) {
+        self.waited.fetch_add(u64::try_from(long.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The time that was waited since the last question.
+    pub(crate) fn take_waited(&self) -> Duration {
+        Duration::from_nanos(self.waited.swap(0, Ordering::Relaxed))
+    }
+
     /// Time used up to now. Right only on the thread that is running the call.
     pub(crate) fn used(&self) -> Duration {
         let running = match self.entered.load(Ordering::Relaxed) {

@@ -2,7 +2,7 @@
 //! calls as the rest of the host sees them; never retries one and never decides when.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -14,12 +14,13 @@ use wharf_core::{Delivery, Failure, Grants, Outcome, Reason, Strike};
 use crate::artifact::Artifact;
 use crate::bindings::ControllerIndices;
 use crate::call::{self, Answer, Job, Prepared, Source, Usage};
-use crate::engine::Engine;
+use crate::engine::{Engine, Keeper};
 use crate::failure::LoadError;
 use crate::host::{Ctx, Plugin};
 use crate::idle::Bench;
 use crate::imports;
 use crate::ports::Ports;
+use crate::scheduler::{CallEnd, Lane};
 
 /// What a plugin's document says, as far as calls need it.
 pub struct RevisionSpec {
@@ -57,6 +58,36 @@ pub struct CallReport {
     pub log_dropped: u32,
     /// The instance had answered calls before.
     pub reused: bool,
+    /// Time before `wall` for which the call waited for an instance.
+    pub waited_instance: Duration,
+    /// Time for which the call could have computed and had no turn. Before the first turn it
+    /// counts against nothing; later it is within `wall`.
+    pub waited_turns: Duration,
+}
+
+/// The right to one call of a revision: an instance that has answered a call before, or the
+/// slot for a new one. Dropping it gives back what it holds.
+#[must_use = "dropping it gives the instance to others"]
+pub struct Admission {
+    /// Taken by the call.
+    source: Option<Source>,
+    waited: Duration,
+    bench: Weak<Bench>,
+    keeper: Keeper,
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        if let (Some(Source::Idle(instance)), Some(bench)) = (self.source.take(), self.bench.upgrade()) {
+            self.keeper.keep(&bench, *instance);
+        }
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").field("waited", &self.waited).finish_non_exhaustive()
+    }
 }
 
 /// A plugin's component, linked and checked. Calls are independent of each other and may run
@@ -67,6 +98,7 @@ pub struct Revision {
     prepared: Arc<Prepared>,
     isolation: Isolation,
     bench: Arc<Bench>,
+    lane: Arc<dyn Lane>,
     permits: u32,
 }
 
@@ -87,9 +119,10 @@ impl Revision {
         let plugin = Arc::new(Plugin { name, grants, config, ports });
         let calls_per_instance = engine.calls_per_instance();
         let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits, calls_per_instance });
-        let permits = artifact.permits();
-        let bench = engine.bench(artifact.dear());
-        Ok(Self { engine, artifact, prepared, isolation, bench, permits })
+        let permits = engine.permits(&artifact);
+        let lane = engine.lane(&prepared.plugin.name, permits);
+        let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear());
+        Ok(Self { engine, artifact, prepared, isolation, bench, lane, permits })
     }
 
     /// The component.
@@ -138,13 +171,24 @@ impl Revision {
     /// Cancel safe in that nothing leaks: a dropped call ends at the guest's next tick or host
     /// call. What it had done to the cluster by then is done.
     pub async fn call(&self, delivery: Delivery) -> CallReport {
-        let (answer, usage) = self.run(Job::Handle(Box::new(delivery))).await;
+        self.call_admitted(self.admit().await, delivery).await
+    }
+
+    /// Waits for what a call needs, before it is known what it will be called for. Cancel safe.
+    pub async fn admit(&self) -> Admission {
+        self.admission(self.isolation == Isolation::Reuse).await
+    }
+
+    /// The same as [`call`](Self::call) with an admission of this revision.
+    pub async fn call_admitted(&self, admission: Admission, delivery: Delivery) -> CallReport {
+        let (answer, usage) = self.start(admission, Job::Handle(Box::new(delivery))).await;
         let result = answer.and_then(|answer| match answer {
             Answer::Handled(result) => Ok(result),
             Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
         });
-        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused } = usage;
-        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused }
+        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
+        let waited_instance = waited_slot;
+        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
     }
 
     /// The plugin has nothing to do for now. Idle instances that cost little to make are thrown
@@ -159,29 +203,52 @@ impl Revision {
         self.bench.len()
     }
 
+    /// Runs a job of `setup`. What it leaves behind in memory must not meet events.
     async fn run(&self, job: Job) -> (Result<Answer, Strike>, Usage) {
-        // What `setup` leaves behind in memory must not meet events.
-        let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
-        let source = match keep.then(|| self.bench.take()).flatten() {
-            Some(instance) => Source::Idle(Box::new(instance)),
-            None => match self.engine.slot(self.permits).await {
-                Ok(slot) => Source::New(slot),
-                Err(strike) => return (Err(strike), Usage::default()),
-            },
+        self.start(self.admission(false).await, job).await
+    }
+
+    async fn admission(&self, reuse: bool) -> Admission {
+        let (source, waited) = match reuse.then(|| self.bench.take()).flatten() {
+            Some(instance) => (Source::Idle(Box::new(instance)), Duration::ZERO),
+            None => {
+                let (slot, waited) = self.engine.slot(&*self.lane, self.permits).await;
+                (Source::New(slot), waited)
+            }
         };
+        Admission { source: Some(source), waited, bench: Arc::downgrade(&self.bench), keeper: self.engine.keeper() }
+    }
+
+    async fn start(&self, mut admission: Admission, job: Job) -> (Result<Answer, Strike>, Usage) {
+        let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
+        let waited_slot = admission.waited;
+        // It is taken here only.
+        let Some(source) = admission.source.take() else { return (Err(mixed_up()), Usage::default()) };
+        if matches!(source, Source::New(_)) {
+            self.engine.count_made();
+        }
+        let meter = source.meter();
         let guests = self.engine.guests();
         let control = Handle::try_current().unwrap_or_else(|_| guests.clone());
         let (prepared, bench, keeper) = (Arc::clone(&self.prepared), Arc::downgrade(&self.bench), self.engine.keeper());
         let started = Instant::now();
-        let task = guests.spawn(async move {
-            let ended = call::run(prepared, source, job, control).await;
-            // A revision that is gone has no bench.
-            if let (Some(instance), Some(bench)) = (ended.instance.filter(|_| keep), bench.upgrade()) {
-                keeper.keep(&bench, *instance);
-            }
-            (ended.result, ended.usage)
-        });
-        crate::task::join(task).await.unwrap_or_else(|lost| (Err(lost.strike()), Usage { wall: started.elapsed(), ..Usage::default() }))
+        let measured = Arc::clone(&meter);
+        let call = async move {
+            let work = async {
+                let ended = call::run(prepared, source, &measured, job, control).await;
+                // A revision that is gone has no bench.
+                if let (Some(instance), Some(bench)) = (ended.instance.filter(|_| keep), bench.upgrade()) {
+                    keeper.keep(&bench, *instance);
+                }
+                CallEnd { result: ended.result, usage: Usage { waited_slot, ..ended.usage } }
+            };
+            measured.measure(work).await
+        };
+        let task = guests.spawn(self.lane.turns(Box::pin(call), meter));
+        match crate::task::join(task).await {
+            Ok(end) => (end.result, end.usage),
+            Err(lost) => (Err(lost.strike()), Usage { wall: started.elapsed(), waited_slot, ..Usage::default() }),
+        }
     }
 }
 
