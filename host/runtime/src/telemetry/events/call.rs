@@ -51,6 +51,9 @@ impl CallFinished<'_> {
                 result: ending.result,
                 failure,
                 duration: self.report.wall,
+                cpu: self.report.cpu,
+                waited_instance: self.report.waited_instance,
+                waited_turns: self.report.waited_turns,
                 peak_memory: Some(self.report.peak_memory),
                 log_dropped: self.report.log_dropped,
                 lag: (self.delivery.cause == Cause::Watch).then_some(self.delivery.queued),
@@ -179,6 +182,8 @@ mod tests {
             log_lines: 1,
             log_dropped: 0,
             reused: false,
+            waited_instance: Duration::ZERO,
+            waited_turns: Duration::ZERO,
         }
     }
 

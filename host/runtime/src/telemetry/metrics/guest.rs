@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
@@ -40,6 +41,9 @@ const STRIKES: [Reason; 8] = [
 const LEVELS: [&str; 5] = ["trace", "debug", "info", "warn", "error"];
 const RESULTS: [&str; 5] = ["done", "requeue-after", "retry", "permanent", "strike"];
 
+/// A sum of times.
+type Seconds = Counter<f64, AtomicU64>;
+
 /// How a call ended, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::telemetry) enum CallResult {
@@ -71,6 +75,9 @@ pub(in crate::telemetry) struct CallCount<'a> {
     /// For retry and permanent: a declared reason, or `Other`.
     pub(in crate::telemetry) failure: Option<&'a str>,
     pub(in crate::telemetry) duration: Duration,
+    pub(in crate::telemetry) cpu: Duration,
+    pub(in crate::telemetry) waited_instance: Duration,
+    pub(in crate::telemetry) waited_turns: Duration,
     pub(in crate::telemetry) peak_memory: Option<u64>,
     /// Lines of the guest that the engine dropped, being over the limit of one call.
     pub(in crate::telemetry) log_dropped: u32,
@@ -94,6 +101,9 @@ pub(super) struct GuestMetrics {
     ready: Series<OfPlugin, Gauge>,
     calls: Series<OfCall, Counter>,
     call_duration: Series<OfPlugin, Histogram>,
+    cpu: Series<OfPlugin, Seconds>,
+    waited_instance: Series<OfPlugin, Seconds>,
+    waited_turns: Series<OfPlugin, Seconds>,
     memory_peak: Series<OfPlugin, Histogram>,
     strikes: Series<OfStrike, Counter>,
     failures: Series<OfFailure, Counter>,
@@ -113,6 +123,9 @@ pub(super) struct GuestMetrics {
 struct Plugin {
     name: Arc<str>,
     call_duration: Histogram,
+    cpu: Seconds,
+    waited_instance: Seconds,
+    waited_turns: Seconds,
     memory_peak: Histogram,
     lag: Histogram,
     log_lines_dropped: Counter,
@@ -132,6 +145,9 @@ impl GuestMetrics {
             ready: Series::register(r, x, "wharf_plugin_ready", "Whether the revision that the document asks for serves", Gauge::<i64>::default),
             calls: Series::register(r, x, "wharf_guest_calls", "Finished guest calls", Counter::default),
             call_duration: Series::register(r, x, "wharf_guest_call_duration_seconds", "Time of a guest call, host calls included", buckets::call),
+            cpu: Series::register(r, x, "wharf_guest_cpu_seconds", "Processor time of guest calls", Seconds::default),
+            waited_instance: Series::register(r, x, "wharf_instance_wait_seconds", "Time for which guest calls waited for an instance", Seconds::default),
+            waited_turns: Series::register(r, x, "wharf_turn_wait_seconds", "Time for which guest calls could have computed and had no turn", Seconds::default),
             memory_peak: Series::register(r, x, "wharf_guest_memory_peak_bytes", "Most memory that a guest call needed", buckets::memory),
             strikes: Series::register(r, x, "wharf_guest_traps", "Guest calls that trapped or that the host ended", Counter::default),
             failures: Series::register(r, x, "wharf_guest_failures", "Failures that guests declared, by their reasons", Counter::default),
@@ -165,6 +181,9 @@ impl GuestMetrics {
         Plugin {
             name: Arc::clone(name),
             call_duration: self.call_duration.get(&of_plugin),
+            cpu: self.cpu.get(&of_plugin),
+            waited_instance: self.waited_instance.get(&of_plugin),
+            waited_turns: self.waited_turns.get(&of_plugin),
             memory_peak: self.memory_peak.get(&of_plugin),
             lag: self.lag.get(&of_plugin),
             log_lines_dropped: self.log_lines_dropped.get(&of_plugin),
@@ -236,6 +255,9 @@ impl Metrics {
         guest.ready.remove_where(|l| *l.plugin == *name);
         guest.calls.remove_where(|l| *l.plugin == *name);
         guest.call_duration.remove_where(|l| *l.plugin == *name);
+        guest.cpu.remove_where(|l| *l.plugin == *name);
+        guest.waited_instance.remove_where(|l| *l.plugin == *name);
+        guest.waited_turns.remove_where(|l| *l.plugin == *name);
         guest.memory_peak.remove_where(|l| *l.plugin == *name);
         guest.strikes.remove_where(|l| *l.plugin == *name);
         guest.failures.remove_where(|l| *l.plugin == *name);
@@ -260,6 +282,9 @@ impl Metrics {
             guest.calls.get(&OfCall { plugin: plugin(), kind: kind_label(call.kind), event, result }).inc();
             p.call_duration.observe(call.duration.as_secs_f64());
             p.reconcile.count(call.result, call.duration);
+            p.cpu.inc_by(call.cpu.as_secs_f64());
+            p.waited_instance.inc_by(call.waited_instance.as_secs_f64());
+            p.waited_turns.inc_by(call.waited_turns.as_secs_f64());
             p.log_lines_dropped.inc_by(call.log_dropped.into());
             if let Some(peak) = call.peak_memory {
                 // Exact up to 2^53 bytes.
