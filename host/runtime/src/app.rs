@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::config::{FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
+use crate::fairness::Fairness;
 use crate::operate::Operator;
 use crate::plugins::Registry;
 use crate::plugins::directory::Directory;
@@ -84,7 +85,8 @@ impl Host {
             ..EngineConfig::default()
         };
         let max_component_bytes = engine_config.max_component_bytes;
-        let engine = Engine::new(engine_config).context("start the engine").map_err(StartError::Config)?;
+        let fairness = Fairness::new(&engine_config, settings.tenant_weights.clone());
+        let engine = Engine::with_scheduler(engine_config, fairness).context("start the engine").map_err(StartError::Config)?;
         let cache_metrics: Arc<dyn CacheMetrics> = Arc::<Metrics>::clone(&metrics);
         let informers = Informers::new(connection.client.clone(), informer_options(settings), cache_metrics);
         let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());

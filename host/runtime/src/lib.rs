@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 mod connect;
 pub mod dispatch;
+pub mod fairness;
 pub mod look;
 mod operate;
 pub mod plugins;

@@ -1,6 +1,7 @@
 //! The host's settings, resolved. Owns what each value may be and what follows from it;
 //! where values come from and which one wins is in `layers`.
 
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub engine_instances: u32,
     /// Threads that run guests, at least 1.
     pub engine_threads: usize,
+    /// What tenants weigh, 1 to 100; those that are not in it weigh 1.
+    pub tenant_weights: BTreeMap<String, u32>,
     /// How the informers work.
     pub informers: InformerSettings,
     /// What becomes of calls that fail.
@@ -128,6 +131,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let concurrency = layers.pick("defaults.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
     let instances = layers.pick("engine.instances", |n, p| n.integer(&(1..=4096), p));
     let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
+    let weights = layers.pick("engine.tenantWeights", tenant_weights);
     let watch_timeout = layers.pick("informers.watchTimeout", |n, p| n.duration(&seconds(10, 3600), p));
     let widen_after = layers.pick("informers.widenAfter", |n, p| n.integer(&(0..=10_000), p));
     let linger = layers.pick("informers.linger", |n, p| n.duration(&seconds(0, 3600), p));
@@ -155,6 +159,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         limits: Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? },
         engine_instances: u32::try_from(instances?).ok()?,
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
+        tenant_weights: weights?,
         informers: InformerSettings { watch_timeout: watch_timeout?, widen_after: usize::try_from(widen_after?).ok()?, linger: linger? },
         failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
         history_bytes: usize::try_from(history?).ok()?,
@@ -171,6 +176,21 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
 
 pub(super) fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
     node.checked(|text| !text.is_empty() && !text.contains('\0'), "value", "give it a value, or leave it out", problems)
+}
+
+fn tenant_weights(node: &Node<'_>, problems: &mut Problems) -> Option<BTreeMap<String, u32>> {
+    let text = node.text(problems)?;
+    let pair = |part: &str| {
+        let (tenant, weight) = part.split_once('=')?;
+        let weight = weight.trim().parse().ok().filter(|weight| (1..=100).contains(weight))?;
+        Some((tenant.trim().to_owned(), weight)).filter(|(tenant, _)| !tenant.is_empty())
+    };
+    let weights: Option<BTreeMap<String, u32>> = text.split(',').filter(|part| !part.trim().is_empty()).map(pair).collect();
+    if weights.is_none() {
+        let hint = "write namespace=weight with commas between, weights from 1 to 100";
+        problems.invalid(node.at(), format!("{} is no list of weights", excerpt(text)), hint);
+    }
+    weights
 }
 
 fn socket_path(node: &Node<'_>, problems: &mut Problems) -> Option<PathBuf> {

@@ -142,6 +142,8 @@ settings! {
         "Guest instances that may be alive at once, over all plugins; 1 to 4096. Each reserves 8 GiB of address space, not memory. Further calls wait.";
     engine_threads: usize = "engine.threads", Some("--engine-threads"), "WHARF_ENGINE_THREADS", Integer, Some("0"), "2",
         "Threads that run guests; 0 to 256. 0 is one less than the machine has processors, and at least one, so that watches and probes are never starved.";
+    engine_tenant_weights: String = "engine.tenantWeights", None, "WHARF_TENANT_WEIGHTS", Text, Some(""), "team-a=3,team-b=2",
+        "Tenants (the namespaces of plugins) that get more than others where there is not enough for all: NAMESPACE=WEIGHT with commas between, weights 1 to 100. A tenant that is not named has 1; one with 3 gets three times the processor time and the instances of one with 1.";
     informers_watch_timeout: String = "informers.watchTimeout", None, "WHARF_INFORMERS_WATCH_TIMEOUT", Text, Some("5m"), "100s",
         "Watches ask for this length up to twice as much; 10s to 1h. Set it below half of the idle limit of a load balancer in between, which would cut watches without a word.";
     informers_widen_after: u32 = "informers.widenAfter", None, "WHARF_INFORMERS_WIDEN_AFTER", Integer, Some("4"), "16",

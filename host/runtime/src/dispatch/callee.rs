@@ -2,15 +2,22 @@
 //! runs it: a revision of a component, or a native handler in tests and benches. Never decides
 //! anything.
 
-use futures::future::BoxFuture;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 use wharf_core::Delivery;
-use wharf_engine::{CallReport, Revision};
+use wharf_engine::{Admission, CallReport, Revision};
 
 /// Runs the calls of one revision of a plugin.
 pub trait Callee: Send + Sync + 'static {
+    /// Waits for what a call needs before it is decided which call that is. Nobody has to wait for
+    /// a handler that needs nothing. Cancel safe.
+    fn admit(&self) -> BoxFuture<'_, Option<Admission>> {
+        ready(None).boxed()
+    }
+
     /// Makes one call; calls of different keys may run at the same time. A future that is dropped
     /// has given the call up: as far as it got, it happened.
-    fn call(&self, delivery: Delivery) -> BoxFuture<'_, CallReport>;
+    fn call(&self, admission: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport>;
 
     /// The plugin has nothing to do for now. Cheap, and never wrong.
     fn rest(&self) {}
@@ -22,8 +29,15 @@ pub trait Callee: Send + Sync + 'static {
 }
 
 impl Callee for Revision {
-    fn call(&self, delivery: Delivery) -> BoxFuture<'_, CallReport> {
-        Box::pin(Self::call(self, delivery))
+    fn admit(&self) -> BoxFuture<'_, Option<Admission>> {
+        Self::admit(self).map(Some).boxed()
+    }
+
+    fn call(&self, admission: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport> {
+        match admission {
+            Some(admission) => self.call_admitted(admission, delivery).boxed(),
+            None => Self::call(self, delivery).boxed(),
+        }
     }
 
     fn rest(&self) {

@@ -7,6 +7,7 @@
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
 //! noted in a `history`, for people who ask (`explain`, `failures`).
 
+mod admission;
 mod callee;
 mod dispatcher;
 mod every;

@@ -13,6 +13,7 @@ use wharf_core::{Cause, Delivery, Event, Object, Outcome, Reason, TargetKey};
 use wharf_engine::CallReport;
 use wharf_queue::{Add, Item};
 
+use super::admission::{Admitted, next};
 use super::dispatcher::{Dispatcher, Serving};
 use super::every::{Lag, Started};
 use super::history::{Dropped, What};
@@ -25,25 +26,11 @@ const FULL_PAUSE: Duration = Duration::from_secs(30);
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
-    while let Some(item) = next(&dispatcher).await {
-        if dispatcher.serving().is_some_and(|serving| index >= serving.limits.concurrency) {
-            arm(&dispatcher, item.key(), item.priority(), None, true);
-            return;
-        }
-        if work(&dispatcher, &item).await {
+    while let Some((item, admitted)) = next(&dispatcher, index).await {
+        if work(&dispatcher, &item, admitted).await {
             dispatcher.through(item.key());
         }
     }
-}
-
-/// The next key. A worker that finds none lets the revision know that its burst is over.
-async fn next(dispatcher: &Dispatcher) -> Option<Item<TargetKey>> {
-    if dispatcher.queue.is_empty()
-        && let Some(serving) = dispatcher.serving()
-    {
-        serving.revision.rest();
-    }
-    dispatcher.queue.get().await
 }
 
 /// What a worker does with a key.
@@ -65,7 +52,7 @@ struct Planned {
 }
 
 /// False if the key comes back without having been decided.
-async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
+async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitted) -> bool {
     let key = item.key();
     let Planned { serving, token, delivery, lag } = match decide(dispatcher, item) {
         Decided::Call(planned) => *planned,
@@ -73,7 +60,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> bool {
         Decided::Later => return false,
     };
     dispatcher.note_called(key, &delivery, &serving);
-    let report = serving.revision.call(delivery.clone()).await;
+    let report = admitted.call(&serving, delivery.clone()).await;
     let finished = finished(&report);
     let ended = ending(&finished, &serving);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);

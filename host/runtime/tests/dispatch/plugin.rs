@@ -13,7 +13,7 @@ use wharf_core::grant::Namespaces;
 use wharf_core::ledger::Policy;
 use wharf_core::plugin::{Limits, PluginName, Replay, Subscription};
 use wharf_core::{Delivery, Event, Failure, Gvk, Outcome, Strike};
-use wharf_engine::CallReport;
+use wharf_engine::{Admission, CallReport};
 use wharf_runtime::clock::Clock;
 use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
 use wharf_runtime::telemetry::Metrics;
@@ -31,7 +31,7 @@ pub(crate) struct Handler {
 }
 
 impl Callee for Handler {
-    fn call(&self, delivery: Delivery) -> BoxFuture<'_, CallReport> {
+    fn call(&self, _: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport> {
         let (takes, result) = (self.act)(&delivery);
         self.begun.send_modify(|begun| begun.push(said(&delivery)));
         async move {

@@ -1,5 +1,6 @@
 //! The host's own configuration.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ fn defaults() {
         limits: Limits::default(),
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
+        tenant_weights: BTreeMap::new(),
         informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO },
         failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
         history_bytes: 128 << 10,
@@ -63,6 +65,20 @@ fn the_example_is_the_defaults() {
     let (_dir, path) = file(text.split_once("kind: HostConfiguration\n").unwrap().1);
     let (settings, _) = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap();
     assert_eq!((settings.way.context.as_deref(), settings.control_socket.as_path()), (Some("staging"), Path::new("/run/wharf/wharf.sock")));
+}
+
+#[test]
+fn weights_of_tenants() {
+    let of = |text: &str| {
+        let env = |name: &str| (name == "WHARF_TENANT_WEIGHTS").then(|| text.to_owned());
+        Settings::resolve(Layer::default(), &env, None).map(|(settings, _)| settings.tenant_weights)
+    };
+    let some = BTreeMap::from([("team-a".to_owned(), 3), ("team-b".to_owned(), 100)]);
+    assert_eq!(of("team-a=3, team-b=100,").unwrap(), some);
+    for wrong in ["team-a", "team-a=0", "team-a=101", "=2", "team-a=x"] {
+        let message = of(wrong).unwrap_err().to_string();
+        assert!(message.contains("is no list of weights") && message.contains("WHARF_TENANT_WEIGHTS"), "{message}");
+    }
 }
 
 #[test]

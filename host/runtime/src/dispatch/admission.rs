@@ -1,0 +1,51 @@
+//! What a worker gets before it takes a key: an instance, or the slot for one. So it is decided as
+//! late as possible which key is worked on, and a key that waits still counts as queued. Owns
+//! this order; decides nothing about keys.
+
+use std::sync::Arc;
+
+use wharf_core::{Delivery, TargetKey};
+use wharf_engine::{Admission, CallReport};
+use wharf_queue::Item;
+
+use super::dispatcher::{Dispatcher, Serving};
+
+/// The right to a call of the revision that served when it was given.
+pub(super) struct Admitted {
+    serving: Arc<Serving>,
+    admission: Option<Admission>,
+}
+
+impl Admitted {
+    /// Calls the revision that serves now. If it is another one, this waits once more.
+    pub(super) async fn call(self, serving: &Arc<Serving>, delivery: Delivery) -> CallReport {
+        if Arc::ptr_eq(&self.serving, serving) {
+            return serving.revision.call(self.admission, delivery).await;
+        }
+        drop(self);
+        serving.revision.call(None, delivery).await
+    }
+}
+
+/// The next key, and the right to a call for it. A worker that finds no key lets the revision know
+/// that its burst is over. `None` when the queue is shut down, or the revision wants fewer
+/// workers. Cancel safe: another worker is woken in its place.
+pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<TargetKey>, Admitted)> {
+    loop {
+        if dispatcher.queue.is_empty()
+            && let Some(serving) = dispatcher.serving()
+        {
+            serving.revision.rest();
+        }
+        let ready = dispatcher.queue.ready().await?;
+        // Without a revision the queue is paused.
+        let serving = dispatcher.serving()?;
+        if index >= serving.limits.concurrency {
+            return None;
+        }
+        let admission = serving.revision.admit().await;
+        if let Some(item) = ready.take() {
+            return Some((item, Admitted { serving, admission }));
+        }
+    }
+}
