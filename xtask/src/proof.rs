@@ -1,6 +1,7 @@
 //! `cargo xtask proof NAME`: long proofs and measurements, whose figures people report. CI
 //! does not run them. Owns the list; each has a file.
 
+mod fairness;
 mod figures;
 mod informers;
 mod languages;
@@ -17,10 +18,11 @@ use anyhow::{Result, bail};
 /// An unknown name, or that of the proof.
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
+        "fairness" => fairness::run(root),
         "figures" => figures::run(root),
         "informers" => informers::run(root),
         "languages" => languages::run(root),
         "watch-faults" => watch_faults::run(root),
-        _ => bail!("there is no proof {name:?}; there are: figures, informers, languages, watch-faults"),
+        _ => bail!("there is no proof {name:?}; there are: fairness, figures, informers, languages, watch-faults"),
     }
 }
