@@ -45,6 +45,8 @@ impl Callee for Handler {
                 log_lines: 0,
                 log_dropped: 0,
                 reused: false,
+                waited_instance: Duration::ZERO,
+                waited_turns: Duration::ZERO,
             }
         }
         .boxed()
