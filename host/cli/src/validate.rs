@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use wharf_core::plugin::{Changes, PluginDocument};
 use wharf_runtime::config::document::{MAX_DOCUMENT_BYTES, read_documents};
 
 use crate::args::ValidateArgs;
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<u8, CliError> {
         }
         for document in documents {
             let line = match document {
-                Ok(document) => format!("{}: plugin {} is valid\n", file.display(), document.name),
+                Ok(document) => format!("{}: plugin {} is valid\n{}", file.display(), document.name, changes(&document)),
                 Err(error) => {
                     code = code.max(crate::exit::NO);
                     format!("{}\n", error.to_string().trim_end())
@@ -37,6 +38,13 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<u8, CliError> {
         }
     }
     Ok(code)
+}
+
+/// Which changes count, a line for each entry that says so: an expression that is valid may still
+/// not be the one that was meant.
+fn changes(document: &PluginDocument) -> String {
+    let entries = document.subscribe.iter().flatten().filter(|entry| entry.changes != Changes::default());
+    entries.map(|entry| format!("  {}: {}\n", entry.name, entry.changes)).collect()
 }
 
 /// Reads a document's text, within its size limit; `-` is standard input.
@@ -57,4 +65,33 @@ pub(crate) fn read(file: &Path) -> Result<String, CliError> {
         return Err(CliError::new(crate::exit::NO, message));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_shown() {
+        let text = "
+apiVersion: wharf.dev/v1alpha1
+kind: Plugin
+metadata: {name: a}
+spec:
+  component: {file: a.wasm}
+  subscribe:
+    - {name: main, onlyIfChanged: [/data, /metadata/labels], ignoreOwnWrites: true}
+    - name: other
+      filter: >
+        old == null ||
+        object.spec != old.spec
+      map: {to: main, owner: controller}
+    - {name: plain}
+";
+        let document = read_documents(Path::new("a.yaml"), text).remove(0).unwrap();
+        assert_eq!(
+            changes(&document),
+            "  main: onlyIfChanged /data, /metadata/labels; ignoreOwnWrites true\n  other: filter old == null || object.spec != old.spec; map to main by owner controller\n"
+        );
+    }
 }

@@ -63,12 +63,55 @@ impl FromIterator<Event> for EventSet {
     }
 }
 
-/// What the subscription of a key wants.
+/// What the subscription of a key wants. Changes are dropped by it, calls that are due never.
 pub struct Rules<'a, S> {
     /// Is the object one of the subscription's (selectors, scope)?
     pub matches: &'a dyn Fn(&S) -> bool,
-    /// Changes that make other calls are dropped. Due calls are never dropped by it.
+    /// Changes that make other calls are dropped.
     pub events: EventSet,
+    /// What the other filters say of the change from the first state (`None` where there is
+    /// nothing to compare with) to the second. Asked at most once, and only of a change that
+    /// makes a wanted call.
+    pub verdict: &'a dyn Fn(Option<&S>, &S) -> Verdict,
+}
+
+/// What the filters say of one change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leads to a call.
+    Wanted,
+    /// It is dropped.
+    Dropped(Dropped),
+    /// It has not been judged yet: that is done first, and then all is decided anew.
+    Unknown,
+}
+
+/// Which filter dropped a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dropped {
+    /// The subscription does not want its event.
+    Events,
+    /// None of the values that count has changed.
+    OnlyIfChanged,
+    /// An expression said no.
+    Filter,
+    /// It was made by the plugin itself.
+    OwnWrite,
+}
+
+impl Dropped {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Events, Self::OnlyIfChanged, Self::Filter, Self::OwnWrite];
+
+    /// The field of the document that asks for it; used in logs and metrics too.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::OnlyIfChanged => "onlyIfChanged",
+            Self::Filter => "filter",
+            Self::OwnWrite => "ignoreOwnWrites",
+        }
+    }
 }
 
 /// What the ledger knows of a key, as far as the table needs it. All states are of one uid.
@@ -95,7 +138,12 @@ pub enum Decision<S> {
     Nothing,
     /// No call; what changed is dropped, and the object now becomes what later changes
     /// are judged against.
-    Filter,
+    Filter(Dropped),
+    /// The filters must judge the change from this state to the object now.
+    Judge {
+        /// `None`: there is nothing to compare with.
+        old: Option<S>,
+    },
     /// Drop the entry and decide again: the subscription wants no `delete`.
     Forget,
     /// Call the guest.
@@ -118,43 +166,56 @@ pub struct Planned<S> {
     /// The call is made only because something is due.
     pub only_due: bool,
     /// A change was dropped on the way: first treat it as [`Decision::Filter`] does.
-    pub filtered: bool,
+    pub dropped: Option<Dropped>,
 }
 
 /// The table. `known` is the ledger's entry and `now` the object in the store, whether or
 /// not it matches; `due`: a mark is pending or the due time has come. Costs a few
-/// comparisons, one call of `rules.matches`, and clones of states.
+/// comparisons, one call of `rules.matches` and one of `rules.verdict`, and clones of states.
 pub fn decide<S: State>(known: Option<&Known<'_, S>>, now: Option<&S>, rules: &Rules<'_, S>, due: bool) -> Decision<S> {
     let here = now.filter(|now| (rules.matches)(now));
     match (known, here) {
         (None, None) => Decision::Nothing,
-        (None, Some(now)) => first_sight(now, rules.events),
-        (Some(known), Some(now)) if now.uid() == known.last.uid() => present(known, now, rules.events, due),
+        (None, Some(now)) => first_sight(now, rules),
+        (Some(known), Some(now)) if now.uid() == known.last.uid() => present(known, now, rules, due),
         (Some(known), _) => removed(known, now, here.is_some(), rules.events, due),
     }
 }
 
-fn first_sight<S: State>(now: &S, events: EventSet) -> Decision<S> {
-    if events.contains(Event::Add) { Decision::Call(Planned::of(Event::Add, now)) } else { Decision::Filter }
+fn first_sight<S: State>(now: &S, rules: &Rules<'_, S>) -> Decision<S> {
+    match rules.of(Event::Add, None, now) {
+        Verdict::Wanted => Decision::Call(Planned::of(Event::Add, now)),
+        Verdict::Dropped(by) => Decision::Filter(by),
+        Verdict::Unknown => Decision::Judge { old: None },
+    }
 }
 
 /// The same object is there and matches.
-fn present<S: State>(known: &Known<'_, S>, now: &S, events: EventSet, due: bool) -> Decision<S> {
+fn present<S: State>(known: &Known<'_, S>, now: &S, rules: &Rules<'_, S>, due: bool) -> Decision<S> {
     // Once `delete` was tried the plugin may have undone its work: it starts anew.
-    let delivered = if known.dying { None } else { known.delivered };
-    let changed = known.dying || now.resource_version() != known.last.resource_version();
+    let (base, delivered) = if known.dying { (None, None) } else { (Some(known.last), known.delivered) };
+    let changed = base.is_none_or(|base| now.resource_version() != base.resource_version());
     let event = if delivered.is_some() { Event::Update } else { Event::Add };
     let planned = Planned { previous: delivered.cloned(), ..Planned::of(event, now) };
-    if changed && events.contains(event) {
-        return Decision::Call(planned);
-    }
+    let dropped = match changed.then(|| rules.of(event, base, now)) {
+        None => None,
+        Some(Verdict::Wanted) => return Decision::Call(planned),
+        Some(Verdict::Dropped(by)) => Some(by),
+        Some(Verdict::Unknown) => return Decision::Judge { old: base.cloned() },
+    };
     if due && !known.dying {
         // A dropped change moves what `previous` shows, unless a failed call is outstanding.
         let moved = changed && delivered.is_some() && !known.tried;
         let previous = if moved { Some(now.clone()) } else { planned.previous };
-        return Decision::Call(Planned { previous, only_due: true, filtered: changed, ..planned });
+        return Decision::Call(Planned { previous, only_due: true, dropped, ..planned });
     }
-    if changed { Decision::Filter } else { Decision::Nothing }
+    dropped.map_or(Decision::Nothing, Decision::Filter)
+}
+
+impl<S> Rules<'_, S> {
+    fn of(&self, event: Event, old: Option<&S>, new: &S) -> Verdict {
+        if self.events.contains(event) { (self.verdict)(old, new) } else { Verdict::Dropped(Dropped::Events) }
+    }
 }
 
 /// The object of the entry is gone, or does not match, or another one has its name.
@@ -191,7 +252,7 @@ impl<S: State> Planned<S> {
             removal: Removal::None,
             final_state_unknown: false,
             only_due: false,
-            filtered: false,
+            dropped: None,
         }
     }
 }
@@ -226,7 +287,20 @@ mod tests {
     const DYING: Known<'_, Obj> = Known { dying: true, ..DELIVERED };
 
     fn with(events: EventSet, known: Option<Known<'_, Obj>>, now: Option<Obj>, due: bool) -> Decision<Obj> {
-        decide(known.as_ref(), now.as_ref(), &Rules { matches: &|o: &Obj| o.2, events }, due)
+        let verdict = |_: Option<&Obj>, _: &Obj| Verdict::Wanted;
+        decide(known.as_ref(), now.as_ref(), &Rules { matches: &|o: &Obj| o.2, events, verdict: &verdict }, due)
+    }
+
+    /// All events, and filters that say this; and what they were asked.
+    fn judged(verdict: Verdict, known: Option<Known<'_, Obj>>, now: Obj, due: bool) -> (Decision<Obj>, Vec<(Option<Obj>, Obj)>) {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let judge = |old: Option<&Obj>, new: &Obj| {
+            asked.borrow_mut().push((old.cloned(), new.clone()));
+            verdict
+        };
+        let rules = Rules { matches: &|o: &Obj| o.2, events: EventSet::ALL, verdict: &judge };
+        let decision = decide(known.as_ref(), Some(&now), &rules, due);
+        (decision, asked.into_inner())
     }
 
     fn all(known: Known<'_, Obj>, now: Option<Obj>, due: bool) -> Decision<Obj> {
@@ -256,7 +330,7 @@ mod tests {
     #[test]
     fn row_none_and_an_object_is_add() {
         assert_eq!(with(EventSet::ALL, None, Some(U1), false), Decision::Call(call(Event::Add, U1, None)));
-        assert_eq!(with(without(Event::Add), None, Some(U1), false), Decision::Filter);
+        assert_eq!(with(without(Event::Add), None, Some(U1), false), Decision::Filter(Dropped::Events));
     }
 
     #[test]
@@ -322,7 +396,7 @@ mod tests {
         assert_eq!(all(DYING, Some(U1), false), Decision::Call(call(Event::Add, U1, None)));
         // Not wanted: the entry starts anew, due or not.
         for due in [false, true] {
-            assert_eq!(with(without(Event::Add), Some(DYING), Some(U1), due), Decision::Filter);
+            assert_eq!(with(without(Event::Add), Some(DYING), Some(U1), due), Decision::Filter(Dropped::Events));
         }
     }
 
@@ -338,13 +412,59 @@ mod tests {
     #[test]
     fn events_drop_changes_but_never_due_calls() {
         let only_add = without(Event::Update);
-        assert_eq!(with(only_add, Some(DELIVERED), Some(U2), false), Decision::Filter);
+        assert_eq!(with(only_add, Some(DELIVERED), Some(U2), false), Decision::Filter(Dropped::Events));
         // The dropped change counts as told: `previous` is the object now.
-        let want = Planned { only_due: true, filtered: true, ..call(Event::Update, U2, Some(U2)) };
+        let want = Planned { only_due: true, dropped: Some(Dropped::Events), ..call(Event::Update, U2, Some(U2)) };
         assert_eq!(with(only_add, Some(DELIVERED), Some(U2), true), Decision::Call(want));
         // But not while a failed call is outstanding.
-        let want = Planned { only_due: true, filtered: true, ..call(Event::Update, U3, Some(U1)) };
+        let want = Planned { only_due: true, dropped: Some(Dropped::Events), ..call(Event::Update, U3, Some(U1)) };
         assert_eq!(with(only_add, Some(FAILED), Some(U3), true), Decision::Call(want));
+    }
+
+    #[test]
+    fn filters_are_asked_about_the_state_of_the_last_call() {
+        let wanted = |known, now| judged(Verdict::Wanted, known, now, false);
+        let call = |event, current, previous| Decision::Call(call(event, current, previous));
+        assert_eq!(wanted(None, U1), (call(Event::Add, U1, None), vec![(None, U1)]));
+        assert_eq!(wanted(Some(DELIVERED), U2), (call(Event::Update, U2, Some(U1)), vec![(Some(U1), U2)]));
+        // Failed or not.
+        assert_eq!(wanted(Some(FAILED), U3), (call(Event::Update, U3, Some(U1)), vec![(Some(U2), U3)]));
+        assert_eq!(wanted(Some(TRIED), U2), (call(Event::Add, U2, None), vec![(Some(U1), U2)]));
+        // After a `delete` there is nothing to compare with.
+        assert_eq!(wanted(Some(DYING), U1), (call(Event::Add, U1, None), vec![(None, U1)]));
+        // Nothing changed, nothing asked.
+        assert_eq!(judged(Verdict::Wanted, Some(DELIVERED), U1, true).1, []);
+        // Never about a removal.
+        assert_eq!(wanted(Some(DELIVERED), U4_AWAY).1, []);
+        assert_eq!(wanted(Some(DELIVERED), V5).1, []);
+    }
+
+    #[test]
+    fn filters_drop_changes_but_never_due_calls() {
+        for by in Dropped::ALL {
+            let dropped = |known, now, due| judged(Verdict::Dropped(by), known, now, due).0;
+            assert_eq!(dropped(None, U1, false), Decision::Filter(by));
+            assert_eq!(dropped(Some(DELIVERED), U2, false), Decision::Filter(by));
+            assert_eq!(dropped(Some(TRIED), U2, false), Decision::Filter(by));
+            assert_eq!(dropped(Some(DYING), U1, true), Decision::Filter(by));
+            let due = Planned { only_due: true, dropped: Some(by), ..call(Event::Update, U2, Some(U2)) };
+            assert_eq!(dropped(Some(DELIVERED), U2, true), Decision::Call(due));
+            let due = Planned { only_due: true, dropped: Some(by), ..call(Event::Update, U3, Some(U1)) };
+            assert_eq!(dropped(Some(FAILED), U3, true), Decision::Call(due), "a failed call is outstanding");
+            let due = Planned { only_due: true, dropped: Some(by), ..call(Event::Add, U2, None) };
+            assert_eq!(dropped(Some(TRIED), U2, true), Decision::Call(due));
+        }
+    }
+
+    #[test]
+    fn what_was_not_judged_yet_is_not_decided() {
+        let unknown = |known, now, due| judged(Verdict::Unknown, known, now, due).0;
+        assert_eq!(unknown(None, U1, false), Decision::Judge { old: None });
+        for due in [false, true] {
+            assert_eq!(unknown(Some(DELIVERED), U2, due), Decision::Judge { old: Some(U1) });
+            assert_eq!(unknown(Some(FAILED), U3, due), Decision::Judge { old: Some(U2) });
+            assert_eq!(unknown(Some(DYING), U1, due), Decision::Judge { old: None });
+        }
     }
 
     #[test]

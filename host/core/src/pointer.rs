@@ -51,6 +51,11 @@ impl Pointer {
         Ok(Self { tokens })
     }
 
+    /// The pointer to a field of a field, by their names.
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { tokens: names.into_iter().map(Box::from).collect() }
+    }
+
     /// The reference tokens, unescaped.
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
         self.tokens.iter().map(AsRef::as_ref)

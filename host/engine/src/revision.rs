@@ -135,6 +135,12 @@ impl Revision {
         &self.prepared.plugin.name
     }
 
+    /// Runs something short that is no guest where guests run, so that it takes no time from the
+    /// host's own threads. `None` if it panicked, or the host is stopping. Cancel safe.
+    pub async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        crate::task::join(self.engine.guests().spawn(async move { work() })).await.ok()
+    }
+
     /// Asks the component whether its configuration is good; the inner error is its list of
     /// what is not, at most 64 entries. Nothing that the guest does has an effect. Cancel safe.
     ///

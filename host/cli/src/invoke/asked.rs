@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use wharf_core::filter::Filters;
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Description, Limits, Subscription, resolve};
-use wharf_core::{Event, Removal};
+use wharf_core::{Cause, Event, Removal};
 
 use super::case::Case;
 use super::input::wrong;
@@ -81,6 +82,12 @@ fn everywhere(entry: &wharf_core::plugin::SubscribeEntry) -> Option<Subscription
         resync: None,
         redacted: false,
         every_event: false,
+        filters: Filters {
+            only_if_changed: entry.changes.only_if_changed.clone().unwrap_or_default(),
+            expressions: entry.changes.filter.clone().into_iter().collect(),
+        },
+        ignore_own_writes: false,
+        map: None,
     })
 }
 
@@ -102,6 +109,16 @@ fn unlike(subscription: &Subscription, case: &Case) -> Option<String> {
         return Some(format!("does not cover the namespace {namespace}"));
     }
     let matches = case.current.matches_labels(&subscription.label_selector) && case.current.matches_fields(&subscription.field_selector);
+    let by_change = matches!(case.cause, Cause::Watch | Cause::InitialList | Cause::ChangedOffline) && case.event != Event::Delete;
+    // Without a state of its own the last call is taken to have seen the object as it is.
+    let previous = case.previous.as_ref().filter(|previous| !Arc::ptr_eq(previous, &case.current));
+    if by_change
+        && matches
+        && (case.event == Event::Add || previous.is_some())
+        && let Some(by) = subscription.filters.drops(previous.map(|previous| &**previous), &case.current, |_, _| {})
+    {
+        return Some(format!("drops this change: {}", by.as_str()));
+    }
     match (matches, case.removal) {
         (false, Removal::None | Removal::Gone) => {
             let selectors = [&subscription.label_selector, &subscription.field_selector].map(ToString::to_string);

@@ -3,7 +3,7 @@
 
 use std::hash::Hash;
 
-use crate::diff::{Decision, Known, Planned, Rules, State, decide};
+use crate::diff::{Decision, Dropped, Known, Planned, Rules, State, decide};
 use crate::event::{Cause, Event, Removal};
 
 use super::entry::Entry;
@@ -20,8 +20,16 @@ pub enum Start<S> {
     Nothing {
         /// When to enqueue the key again; always later than the time of the start.
         next_due: Option<Time>,
-        /// A change was dropped because the subscription does not want its event.
-        filtered: bool,
+        /// A change was dropped, by this filter.
+        dropped: Option<Dropped>,
+    },
+    /// The filters must judge a change before anything can be decided; nothing has happened
+    /// yet. Take the key once more with their answer.
+    Judge {
+        /// The state of the last call; `None`: there is nothing to compare with.
+        old: Option<S>,
+        /// The object now.
+        new: S,
     },
     /// The entry was dropped without a call: take the key once more, at once.
     Again,
@@ -52,8 +60,8 @@ pub struct Call<S> {
     pub cause: Option<Cause>,
     /// The marks that the call uses up.
     pub taken: MarkSet,
-    /// A change was dropped because the subscription does not want its event.
-    pub filtered: bool,
+    /// A change was dropped by this filter; the call is made because it is due.
+    pub dropped: Option<Dropped>,
     /// For [`Ledger::finish`].
     pub token: Token,
 }
@@ -80,7 +88,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     pub fn start(&mut self, here: Here<'_, K, S>, rules: &Rules<'_, S>, time: Time, revision: u64) -> Start<S> {
         let Here { key, now, .. } = here;
         if self.stays_settled(here, rules) {
-            return Start::Nothing { next_due: None, filtered: false };
+            return Start::Nothing { next_due: None, dropped: None };
         }
         let (decision, next_due) = match self.side.get_mut(key) {
             None => (decide(None, now, rules, false), None),
@@ -99,15 +107,16 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
                 self.side.remove(key);
                 Start::Again
             }
-            (Decision::Filter, Some(now)) => {
+            (Decision::Filter(by), Some(now)) => {
                 let next_due = self.filter(key, now, revision);
                 self.settle(here);
-                Start::Nothing { next_due, filtered: true }
+                Start::Nothing { next_due, dropped: Some(by) }
             }
+            (Decision::Judge { old }, Some(now)) => Start::Judge { old, new: now.clone() },
             (Decision::Call(planned), _) => Start::Call(self.begin(key, planned, time, revision)),
-            (Decision::Nothing | Decision::Filter, _) => {
+            (Decision::Nothing | Decision::Filter(_) | Decision::Judge { .. }, _) => {
                 self.settle(here);
-                Start::Nothing { next_due, filtered: false }
+                Start::Nothing { next_due, dropped: None }
             }
         }
     }
@@ -146,11 +155,11 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
 
     /// Notes the attempt.
     fn begin(&mut self, key: &K, planned: Planned<S>, time: Time, revision: u64) -> Call<S> {
-        let Planned { event, current, previous, removal, final_state_unknown, only_due, filtered } = planned;
+        let Planned { event, current, previous, removal, final_state_unknown, only_due, dropped } = planned;
         let serial = self.next_serial();
         let entry = self.side.get_or(key, || Entry::first_call(serial, current.clone()));
         let cause = only_due.then(|| entry.due_cause());
-        if filtered {
+        if dropped.is_some() {
             entry.filter(&current);
         }
         match event {
@@ -170,7 +179,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
             attempt: entry.attempts,
             cause,
             taken: entry.marks.take(),
-            filtered,
+            dropped,
             token: Token { serial: entry.serial, event, revision },
         }
     }

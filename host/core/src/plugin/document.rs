@@ -6,13 +6,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::changes::Changes;
 use super::fields::{Problem, excerpt};
 use super::limits::AskedLimits;
 use super::names::{LABEL_HINT, is_label};
 use crate::Reason;
 use crate::event::Event;
+use crate::filter::Filters;
 use crate::grant::{Grants, Namespaces};
 use crate::kind::Gvk;
+use crate::mapping::Mapping;
 use crate::selector::Selector;
 
 /// Namespace (the tenant) and name of a plugin.
@@ -121,6 +124,8 @@ pub struct SubscribeEntry {
     pub redacted: bool,
     /// `delivery`: is each change told, or the latest state? `None`: no wish.
     pub every_event: Option<bool>,
+    /// Which changes count, and for whom.
+    pub changes: Changes,
 }
 
 impl SubscribeEntry {
@@ -172,4 +177,10 @@ pub struct Subscription {
     pub redacted: bool,
     /// Each change makes a call of its own, in order, as far as the backlog reaches.
     pub every_event: bool,
+    /// Other changes than those that these want are dropped.
+    pub filters: Filters,
+    /// Changes that the plugin made itself are dropped.
+    pub ignore_own_writes: bool,
+    /// Changes make objects of another subscription due.
+    pub map: Option<Mapping>,
 }

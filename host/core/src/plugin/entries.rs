@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::changes;
 use super::document::SubscribeEntry;
 use super::fields::{Node, Object, Problems, Refused, excerpt};
 use super::names::{LABEL_HINT, is_api_version, is_camel_case, is_label};
@@ -25,18 +26,16 @@ pub(super) enum Author {
 pub(super) const MAX_SUBSCRIPTIONS: usize = 32;
 const MAX_NAMESPACES: usize = 256;
 
-const DOCUMENT_FIELDS: [&str; 10] =
-    ["name", "apiVersion", "kind", "namespaces", "labelSelector", "fieldSelector", "events", "resync", "content", "delivery"];
-const COMPONENT_FIELDS: [&str; 8] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync", "delivery"];
-const REFUSED: [Refused; 8] = [
+/// Of both authors, beside those of [`changes`].
+const FIELDS: [&str; 8] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync", "delivery"];
+/// Of the document alone.
+const DOCUMENT_FIELDS: [&str; 2] = ["namespaces", "content"];
+const REFUSED: [Refused; 5] = [
     Refused { field: "namespaces", hint: "remove it: only the Plugin document says where" },
-    Refused { field: "onlyIfChanged", hint: "remove it and compare in the handler: event.changed costs little" },
-    Refused { field: "map", hint: "remove it: an object is only delivered for itself" },
-    Refused { field: "mapping", hint: "remove it: an object is only delivered for itself" },
+    Refused { field: "mapping", hint: "write map" },
     Refused { field: "content", hint: "remove it: only the Plugin document says how much is shown" },
     Refused { field: "fields", hint: "remove it: the handler may look at every field" },
     Refused { field: "projection", hint: "remove it: the handler may look at every field" },
-    Refused { field: "filter", hint: "remove it: filter by labelSelector, or in the handler" },
 ];
 const CONTENTS: [(&str, bool); 2] = [("full", false), ("redacted", true)];
 const DELIVERIES: [(&str, bool); 2] = [("latest", false), ("every-event", true)];
@@ -64,6 +63,9 @@ pub(super) fn read(node: &Node<'_>, author: Author, problems: &mut Problems) -> 
                 problems.add(Reason::NotSupported, &format!("{}/kind", item.at()), message, hint);
             }
         }
+    }
+    if read.len() == items.len() {
+        changes::check_maps(&read.iter().map(|(item, entry)| (item.at(), entry)).collect::<Vec<_>>(), problems);
     }
     read.into_iter().map(|(_, entry)| entry).collect()
 }
@@ -114,11 +116,8 @@ pub(super) fn unique(items: &[Node<'_>], values: &[&str], problems: &mut Problem
 }
 
 fn entry(node: &Node<'_>, author: Author, problems: &mut Problems) -> Option<SubscribeEntry> {
-    let known = match author {
-        Author::Document => DOCUMENT_FIELDS.as_slice(),
-        Author::Component => COMPONENT_FIELDS.as_slice(),
-    };
-    let object = node.object(known, &REFUSED, problems)?;
+    let more = if author == Author::Document { DOCUMENT_FIELDS.as_slice() } else { &[] };
+    let object = node.object(&[&FIELDS, more, &changes::FIELDS].concat(), &REFUSED, problems)?;
     let name = object.required("name", problems).and_then(|n| n.checked(is_label, "name", LABEL_HINT, problems));
     // A document gives both or neither; a description always both.
     let names_kind = author == Author::Component || object.get("apiVersion").is_some() || object.get("kind").is_some();
@@ -135,9 +134,20 @@ fn entry(node: &Node<'_>, author: Author, problems: &mut Problems) -> Option<Sub
         Author::Document => object.get("content").and_then(|n| n.choice(&CONTENTS, problems)).unwrap_or_default(),
         Author::Component => false,
     };
+    let changes = changes::read(&object, events.as_deref(), problems);
     let every_event = object.get("delivery").and_then(|n| n.choice(&DELIVERIES, problems));
-    let name = name?.into();
-    Some(SubscribeEntry { name, kind: kind?, namespaces, label_selector, field_selector, events, resync, redacted, every_event })
+    Some(SubscribeEntry {
+        name: name?.into(),
+        kind: kind?,
+        namespaces,
+        label_selector,
+        field_selector,
+        events,
+        resync,
+        redacted,
+        every_event,
+        changes,
+    })
 }
 
 fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {

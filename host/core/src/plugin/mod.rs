@@ -6,6 +6,7 @@
 //! - [`read_description`]: the answer of a component's `setup.describe`.
 //! - [`resolve`]: asked and granted together, as subscriptions and limits.
 
+mod changes;
 mod describe;
 mod document;
 mod entries;
@@ -16,6 +17,7 @@ mod read;
 mod resolve;
 mod similar;
 
+pub use changes::{Changes, MapEntry};
 pub use describe::{Description, MAX_DESCRIPTION_BYTES, read_description};
 pub use document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay, SubscribeEntry, Subscription};
 pub use fields::Problem;

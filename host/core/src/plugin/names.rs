@@ -31,6 +31,18 @@ pub(super) fn is_camel_case(text: &str, max: usize) -> bool {
     text.len() <= max && text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
+/// The key of a label or an annotation: a name of at most 63 letters, digits, `-`, `_` and `.`, that
+/// may have a DNS-1123 subdomain and a slash before it.
+pub(super) fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    prefix.is_none_or(is_subdomain)
+        && name.len() <= 63
+        && edge(name.chars().next())
+        && edge(name.chars().next_back())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +66,24 @@ mod tests {
         }
         assert!(is_label(&"a".repeat(63)) && !is_label(&"a".repeat(64)));
         assert!(!is_subdomain(&["a"; 127].join(".").repeat(2)));
+    }
+
+    #[test]
+    fn keys_of_labels() {
+        for (text, want) in [
+            ("app", true),
+            ("App_1.x", true),
+            ("app.kubernetes.io/instance", true),
+            ("", false),
+            ("a/", false),
+            ("/a", false),
+            ("a/b/c", false),
+            ("-a", false),
+            ("A.io/b", false),
+        ] {
+            assert_eq!(is_label_key(text), want, "{text}");
+        }
+        assert!(!is_label_key(&"a".repeat(64)));
     }
 
     #[test]

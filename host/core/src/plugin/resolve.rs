@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::changes::{MapEntry, never_called};
 use super::describe::Description;
 use super::document::{PluginDocument, SubscribeEntry, Subscription};
 use super::fields::{Problem, Problems};
@@ -11,8 +12,10 @@ use super::limits::Limits;
 use super::similar::closest;
 use crate::Reason;
 use crate::event::Event;
+use crate::filter::Filters;
 use crate::grant::Namespaces;
 use crate::kind::Gvk;
+use crate::mapping::Mapping;
 
 /// The subscriptions and limits of a plugin: what its component asks for and its document
 /// grants. Limits are the document's, else the component's, else `defaults`.
@@ -28,13 +31,24 @@ pub fn resolve(
 ) -> Result<(Vec<Subscription>, Limits), Vec<Problem>> {
     let mut problems = Problems::new(Reason::DocumentInvalid);
     let own = Namespaces::Some(vec![document.name.namespace.clone()]);
-    let subscriptions = match &document.subscribe {
+    let at = |i| format!("/spec/subscribe/{i}");
+    let mut subscriptions: Vec<Subscription> = match &document.subscribe {
         None => description.subscribe.iter().filter_map(|asked| whole(asked, description, &own, &mut problems)).collect(),
         Some(entries) => {
-            let at = |i| format!("/spec/subscribe/{i}");
             entries.iter().enumerate().filter_map(|(i, entry)| narrowed(&at(i), entry, description, &own, &mut problems)).collect()
         }
     };
+    if problems.is_empty() {
+        let places: Vec<String> = match &document.subscribe {
+            None => vec!["/spec/subscribe".to_owned(); subscriptions.len()],
+            Some(entries) => (0..entries.len()).map(at).collect(),
+        };
+        let maps: Vec<Option<MapEntry>> = subscriptions.iter().map(|s| map_of(&s.name, document, description)).collect();
+        for ((map, at), i) in maps.into_iter().zip(places).zip(0..) {
+            let map = map.and_then(|map| mapping(&at, &map, &subscriptions, &mut problems));
+            subscriptions.get_mut(i).into_iter().for_each(|subscription| subscription.map.clone_from(&map));
+        }
+    }
     if problems.is_empty() { Ok((subscriptions, document.limits.or(description.limits).fill(defaults))) } else { Err(problems.into_list()) }
 }
 
@@ -103,7 +117,39 @@ fn narrowed(
     merged.resync = entry.resync.or(asked.resync);
     merged.redacted = entry.redacted;
     merged.every_event = entry.every_event.or(asked.every_event).unwrap_or_default();
+    if let Some(pointers) = &entry.changes.only_if_changed {
+        merged.filters.only_if_changed.clone_from(pointers);
+    }
+    merged.filters.expressions.extend(entry.changes.filter.clone());
+    merged.ignore_own_writes = entry.changes.ignore_own_writes.unwrap_or(merged.ignore_own_writes);
+    if merged.events.is_empty() {
+        if entry.changes.filters() {
+            let message = format!("{} is only cached (events: []), so nothing can be filtered", entry.name);
+            problems.invalid(at, message, "remove onlyIfChanged, filter and ignoreOwnWrites");
+        }
+        (merged.filters, merged.ignore_own_writes) = Default::default();
+    }
     Some(merged)
+}
+
+/// Where the objects of a subscription map to: as the document says, else as the component asks.
+fn map_of(name: &str, document: &PluginDocument, description: &Description) -> Option<MapEntry> {
+    let of = |entries: &[SubscribeEntry]| entries.iter().find(|entry| *entry.name == *name)?.changes.map.clone();
+    document.subscribe.as_deref().and_then(of).or_else(|| of(&description.subscribe))
+}
+
+/// The target must be among what is subscribed, and be delivered.
+fn mapping(at: &str, map: &MapEntry, subscriptions: &[Subscription], problems: &mut Problems) -> Option<Mapping> {
+    let Some(target) = subscriptions.iter().find(|other| other.name == map.to) else {
+        let message = format!("its changes concern objects of {}, which the document does not subscribe", map.to);
+        problems.invalid(at, message, format!("add - {{name: {}}}, or write a map to another", map.to));
+        return None;
+    };
+    if target.events.is_empty() {
+        problems.invalid(at, never_called(&map.to), format!("give {} events, or write a map to another", map.to));
+        return None;
+    }
+    Some(Mapping { to: Arc::clone(&target.kind), namespaced: true, by: map.by.clone() })
 }
 
 fn subscription(asked: &SubscribeEntry, kind: &Gvk, namespaces: Namespaces, events: Option<&[Event]>) -> Subscription {
@@ -117,6 +163,12 @@ fn subscription(asked: &SubscribeEntry, kind: &Gvk, namespaces: Namespaces, even
         resync: asked.resync,
         redacted: false,
         every_event: asked.every_event.unwrap_or_default(),
+        filters: Filters {
+            only_if_changed: asked.changes.only_if_changed.clone().unwrap_or_default(),
+            expressions: asked.changes.filter.clone().into_iter().collect(),
+        },
+        ignore_own_writes: asked.changes.ignore_own_writes.unwrap_or_default(),
+        map: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A ledger that breaks one rule on purpose, or none: it perturbs what goes into the real
 //! one and what comes out.
 
+use wharf_core::diff::Verdict::Wanted;
 use wharf_core::event::Removal;
 use wharf_core::ledger::{Finished, Here, Ledger, Mark, Next, Policy, Slot, Start, Time, Token};
 use wharf_core::plugin::Replay;
@@ -52,14 +53,24 @@ pub(crate) enum Broken {
     Slots,
     /// Settled keys are forgotten when the plugin moves to another informer.
     Moving,
+    /// Changes are compared with what was delivered, not with the last call.
+    Base,
+    /// Judgements of other changes are taken for that of this one.
+    Stale,
+    /// An own write counts whatever was before it.
+    Chain,
+    /// An own write is taken to be upon what the call was given.
+    Applied,
+    /// Keys are decided on while a write is in flight.
+    Flight,
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 19] = {
+    pub(crate) const ALL: [Self; 24] = {
         use Broken::*;
         [
             Fence, Tombstones, Early, Asleep, Uid, Taken, Rearm, Due, Cancel, Hold, Quiet, Again, Narrow, Withdrawn, Parked, Removal,
-            Previous, Slots, Moving,
+            Previous, Slots, Moving, Base, Stale, Chain, Applied, Flight,
         ]
     };
 }
@@ -102,7 +113,7 @@ impl Guarded {
         self.twin.as_mut().map_or(Ok(()), |twin| twin.check(&self.ledger, places))
     }
 
-    fn is(&self, broken: Broken) -> bool {
+    pub(crate) fn is(&self, broken: Broken) -> bool {
         self.broken == Some(broken)
     }
 
@@ -175,7 +186,7 @@ impl Guarded {
             twin.finish(here, end.clone(), time, policy, backoff, next);
         }
         if next.fenced && self.is(Broken::Fence) && call.event != Event::Delete {
-            let rules = Rules { matches: &|_: &Obj| true, events: EventSet::ALL };
+            let rules = Rules { matches: &|_: &Obj| true, events: EventSet::ALL, verdict: &|_, _| Wanted };
             let current = Here { now: Some(&call.current), ..here };
             if let Start::Call(again) = self.ledger.start(current, &rules, time, call.revision) {
                 next = self.ledger.finish(here, again.token, end, time, policy, backoff);

@@ -24,6 +24,10 @@ pub(crate) enum Op {
     Finish(usize, usize, End),
     /// The guest of a running call writes to its object.
     Write(usize, usize, u64),
+    /// The guest of a running call writes to any object.
+    Reach(usize, usize, Key, u64),
+    /// The answers to a plugin's writes arrive.
+    Answer(usize),
     Tick(u64),
     Swap(usize, Replay),
     Rollback(usize),
@@ -72,11 +76,11 @@ const ENDS: [End; 11] = {
 type Make = fn(&mut Rng) -> Op;
 
 /// Steps with their weights; a plugin is 0 or 1.
-const STEPS: [(u64, Make); 21] = [
+const STEPS: [(u64, Make); 23] = [
     (60, |r| Op::Create(r.one(&OFTEN), r.one(&['x', 'x', 'y']), r.below(3))),
     (40, |r| Op::Remove(r.one(&OFTEN))),
-    (25, |r| Op::Spec(r.one(&OFTEN), r.below(3))),
-    (25, |r| Op::Status(r.one(&OFTEN), r.below(99))),
+    (80, |r| Op::Spec(r.one(&OFTEN), r.below(3))),
+    (40, |r| Op::Status(r.one(&OFTEN), r.below(99))),
     (50, |r| Op::Label(r.one(&OFTEN), r.one(&['x', 'y']))),
     (300, |_| Op::Deliver),
     (10, |_| Op::Cut),
@@ -84,6 +88,8 @@ const STEPS: [(u64, Make); 21] = [
     (400, |r| Op::Start(r.below(2) as usize)),
     (300, |r| Op::Finish(r.below(2) as usize, r.below(3) as usize, r.one(&ENDS))),
     (80, |r| Op::Write(r.below(2) as usize, r.below(3) as usize, 100 + r.below(99))),
+    (150, |r| Op::Reach(r.below(2) as usize, r.below(3) as usize, r.one(&OFTEN), 100 + r.below(99))),
+    (20, |r| Op::Answer(r.below(2) as usize)),
     (80, |r| Op::Tick(1 + r.below(6))),
     (15, |r| Op::Swap(r.below(2) as usize, r.one(&[Replay::All, Replay::Failed, Replay::None]))),
     (15, |r| Op::Rollback(r.below(2) as usize)),

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 
+use wharf_core::diff::Verdict as Judged;
 use wharf_core::event::Removal;
 use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Policy, Start, Time, Token};
 use wharf_core::outcome::{Fault, Strike};
-use wharf_core::{Event, EventSet, Reason, Rules};
+use wharf_core::{Dropped, Event, EventSet, OwnWrites, Reason, Rules, State};
 
 use crate::broken::{Around, Broken, Guarded};
 use crate::history::End;
@@ -22,9 +23,24 @@ const STRIKES: u32 = 3;
 pub(crate) struct Sub {
     pub(crate) labels: &'static str,
     pub(crate) events: EventSet,
+    /// Only changes of `spec` count.
+    pub(crate) only_spec: bool,
+    /// An expression that looks at both states: no change to an odd `spec`, and no first sight
+    /// of one.
+    pub(crate) even: bool,
+    pub(crate) ignore_own: bool,
 }
 
 impl Sub {
+    /// What the filters say that look at the objects.
+    pub(crate) fn drops(&self, old: Option<&Obj>, new: &Obj) -> Option<Dropped> {
+        if self.only_spec && old.is_some_and(|old| old.spec == new.spec) {
+            return Some(Dropped::OnlyIfChanged);
+        }
+        let odd = new.spec % 2 == 1 && old.is_none_or(|old| old.spec != new.spec);
+        (self.even && odd).then_some(Dropped::Filter)
+    }
+
     pub(crate) fn matches(&self, o: &Obj) -> bool {
         self.labels.contains(o.label)
     }
@@ -83,6 +99,12 @@ pub(crate) struct Plugin {
     timers: BTreeMap<Key, u64>,
     /// Uids as numbers: the ledger may be blind for them.
     uids: HashMap<Key, u64>,
+    /// What the filters said last of a key.
+    judged: HashMap<Key, (Option<Obj>, Obj, Option<Dropped>)>,
+    pub(crate) own: OwnWrites<Key>,
+    /// Writes whose answers have not arrived: upon which version (`None`: that is not known),
+    /// and which came of it.
+    pub(crate) in_flight: Vec<(Key, Option<u64>, u64)>,
 }
 
 impl Plugin {
@@ -101,6 +123,9 @@ impl Plugin {
             dirty: HashSet::new(),
             timers: BTreeMap::new(),
             uids: HashMap::new(),
+            judged: HashMap::new(),
+            own: OwnWrites::default(),
+            in_flight: Vec::new(),
         }
     }
 
@@ -165,13 +190,42 @@ impl Plugin {
     /// A worker takes a key. Says what came of it.
     pub(crate) fn start(&mut self, store: &Store, tombstones: &HashMap<u64, (Obj, bool)>, time: u64) -> Result<Option<String>, String> {
         let Some(key) = self.queue.pop_front_if(|_| !self.revoked) else { return Ok(None) };
+        if self.sub.ignore_own && !self.ledger.is(Broken::Flight) && self.own.in_flight(&key) {
+            return Ok(None);
+        }
         let here = store.here(self.informer, &key);
         let now = here.now;
         let uid = self.uid(store, key);
-        let rules = Rules { matches: &|o: &Obj| self.sub.matches(o), events: self.sub.events };
-        let filtered = match self.ledger.start(here, &rules, Time::from_secs(time), self.revision) {
+        let (sub, own, judged) = (&self.sub, &self.own, self.judged.get(key));
+        let (stale, chain) = (self.ledger.is(Broken::Stale), self.ledger.is(Broken::Chain));
+        let base = if self.ledger.is(Broken::Base) { self.witness.previous(key).cloned() } else { None };
+        let verdict = |old: Option<&Obj>, new: &Obj| {
+            let old = if let Some(base) = &base { old.and(Some(base)) } else { old };
+            if sub.ignore_own && old.is_some_and(|old| own_write(own, key, old, new, chain)) {
+                return Judged::Dropped(Dropped::OwnWrite);
+            }
+            match judged {
+                Some((was, is, said)) if stale || was.as_ref() == old && is == new => said.map_or(Judged::Wanted, Judged::Dropped),
+                _ => Judged::Unknown,
+            }
+        };
+        let rules = Rules { matches: &|o: &Obj| sub.matches(o), events: sub.events, verdict: &verdict };
+        let start = self.ledger.start(here, &rules, Time::from_secs(time), self.revision);
+        if !matches!(start, Start::Judge { .. } | Start::Held { .. }) {
+            self.own.decided(&key, now.map(State::resource_version));
+            self.judged.remove(key);
+        }
+        let filtered = match start {
+            Start::Judge { old, new } => {
+                // A worker keeps the key meanwhile; here it is the next one to be taken.
+                let old = if let Some(base) = base { old.and(Some(base)) } else { old };
+                let said = self.sub.drops(old.as_ref(), &new);
+                self.judged.insert(key, (old, new, said));
+                self.queue.push_front(key);
+                return Ok(None);
+            }
             Start::Call(call) => {
-                let filtered = call.filtered;
+                let filtered = call.dropped.is_some();
                 let uid = if call.event == Event::Delete { uid } else { Some(call.current.uid) };
                 let uid = uid.ok_or_else(|| format!("{} for {key} that the plugin does not know", call.event.as_str()))?;
                 self.uids.insert(key, uid);
@@ -184,12 +238,12 @@ impl Plugin {
                 self.running.push((running, token));
                 return Ok(Some(said));
             }
-            Start::Nothing { next_due, filtered } => {
+            Start::Nothing { next_due, dropped } => {
                 if next_due.is_some_and(|due| due <= Time::from_secs(time)) {
                     return Err(format!("{key} is due since {next_due:?} and not called"));
                 }
                 self.arm(key, next_due);
-                filtered
+                dropped.is_some()
             }
             Start::Again => {
                 uid.into_iter().for_each(|uid| self.witness.dropped(key, uid));
@@ -215,8 +269,33 @@ impl Plugin {
         self.witness.filtered(&self.sub, now, failed)
     }
 
+    /// The guest of a running call, which was `given` a state, writes to an object: the cluster
+    /// has it in the version `truth` and makes another of it. The answer is on its way.
+    pub(crate) fn write(&mut self, key: Key, given: &Obj, stored: Option<&Obj>, truth: u64, made: u64) {
+        let upon = stored.filter(|_| self.sub.ignore_own).and_then(|stored| self.own.begin(&key, stored.resource_version()));
+        // The server refuses what is not upon the version that it has; then it is done without.
+        let known = upon.as_ref().is_some_and(|upon| **upon == *truth.to_string());
+        self.witness.wrote(truth, made, known);
+        if upon.is_some() {
+            let assumed = self.ledger.is(Broken::Applied) && given.key == key;
+            self.in_flight.push((key, if assumed { Some(given.version) } else { known.then_some(truth) }, made));
+        }
+    }
+
+    /// The answers to the plugin's writes arrive.
+    pub(crate) fn answer(&mut self) {
+        for (key, from, to) in std::mem::take(&mut self.in_flight) {
+            let (from, to) = (from.map(|from| from.to_string()), to.to_string());
+            if self.own.end(&key, from.as_deref().map(|from| (from, to.as_str()))) {
+                self.enqueue(key);
+            }
+        }
+    }
+
     /// A call ends. Says what came of it.
     pub(crate) fn finish(&mut self, store: &Store, n: usize, end: End, time: u64) -> String {
+        // A guest waits for its writes.
+        self.answer();
         let (call, token) = self.running.remove(n % self.running.len());
         let key = call.key;
         if self.dirty.remove(key) {
@@ -260,6 +339,11 @@ impl Plugin {
     fn around(&self, key: Key) -> Around {
         Around { busy: self.busy(key), asleep: self.revoked }
     }
+}
+
+fn own_write(own: &OwnWrites<Key>, key: Key, old: &Obj, new: &Obj, broken: bool) -> bool {
+    let (from, to) = (old.resource_version(), new.resource_version());
+    own.lead(&key, from, to) || broken && old.version != new.version && own.lead(&key, &(new.version - 1).to_string(), to)
 }
 
 fn finished(end: End) -> Finished {

@@ -98,6 +98,6 @@ fn sorted(keys: &[Key]) -> BTreeSet<Key> {
 /// All of it but the token.
 fn said(start: &Start<Obj>) -> String {
     let Start::Call(call) = start else { return format!("{start:?}") };
-    let Call { event, current, previous, removal, final_state_unknown, attempt, cause, taken, filtered, token: _ } = call;
-    format!("{:?}", (event, current, previous, removal, final_state_unknown, attempt, cause, taken, filtered))
+    let Call { event, current, previous, removal, final_state_unknown, attempt, cause, taken, dropped, token: _ } = call;
+    format!("{:?}", (event, current, previous, removal, final_state_unknown, attempt, cause, taken, dropped))
 }

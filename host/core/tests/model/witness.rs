@@ -54,11 +54,35 @@ pub(crate) struct Witness {
     narrowed: HashSet<u64>,
     /// Uids whose `delete` was called and has not ended.
     deletes: HashSet<u64>,
+    /// Versions that the plugin wrote itself: upon which, and whether the host can know.
+    wrote: HashMap<u64, (u64, bool)>,
 }
 
 impl Witness {
     pub(crate) fn credit(&mut self, key: Key, why: Credit) {
         self.credit.entry(key).or_default().insert(why);
+    }
+
+    /// The plugin wrote: upon which version, which came of it, and whether the host can know that.
+    pub(crate) fn wrote(&mut self, from: u64, to: u64, known: bool) {
+        self.wrote.insert(to, (from, known));
+    }
+
+    /// Do only the plugin's own writes lead from one version to the other; such as the host can
+    /// `know` of?
+    fn own(&self, from: u64, mut to: u64, know: bool) -> bool {
+        while let Some((before, _)) = self.wrote.get(&to).filter(|(_, known)| *known || !know) {
+            if *before == from {
+                return true;
+            }
+            to = *before;
+        }
+        false
+    }
+
+    /// What `previous` shows.
+    pub(crate) fn previous(&self, key: Key) -> Option<&Obj> {
+        self.previous.get(key)
     }
 
     pub(crate) fn withdrawn(&mut self, bad: u64) {
@@ -94,8 +118,10 @@ impl Witness {
 
     /// The host dropped the change to `o`; `failed`: a failed call is outstanding.
     pub(crate) fn filtered(&mut self, sub: &Sub, o: &Obj, failed: bool) -> Verdict {
-        if self.last.get(o.key).is_some_and(|last| last.uid == o.uid) && sub.wants_all_changes() {
-            return Err(format!("{o} wrongly dropped"));
+        let last = self.last.get(o.key).filter(|last| last.uid == o.uid && !self.deletes.contains(&o.uid));
+        let own = sub.ignore_own && last.is_some_and(|last| self.own(last.version, o.version, false));
+        if sub.wants_all_changes() && !own && sub.drops(last, o).is_none() {
+            return Err(format!("{o} wrongly dropped, last was {last:?}"));
         }
         if !failed {
             self.previous.insert(o.key, o.clone());
@@ -159,6 +185,13 @@ impl Witness {
         let dropped = !sub.events.contains(Event::Update) && self.settled.contains_key(key);
         if same.is_some_and(|last| dropped || o.version == last.version) {
             return Err(format!("{c}: needless, nothing new"));
+        }
+        let base = last.filter(|last| ended && last.uid == o.uid);
+        if let Some(by) = sub.drops(base, o).filter(|_| !due) {
+            return Err(format!("{c}: needless, dropped by {}", by.as_str()));
+        }
+        if sub.ignore_own && same.is_some_and(|last| self.own(last.version, o.version, true)) {
+            return Err(format!("{c}: needless, only own writes"));
         }
         if c.event == Event::Update && !ended {
             return Err(format!("{c}: update although delete was tried"));
@@ -262,7 +295,8 @@ impl Witness {
         if self.settled.get(o.key) != Some(&(o.uid, o.version)) {
             return Err(format!("{o} is lost, last was {:?}", self.last.get(o.key)));
         }
-        if let Some(view) = self.view.get(o.key).filter(|view| **view != View::Holds(o.spec) && sub.wants_all_changes()) {
+        let all = sub.wants_all_changes() && !sub.even;
+        if let Some(view) = self.view.get(o.key).filter(|view| all && **view != View::Holds(o.spec)) {
             return Err(format!("{o} is lost: the plugin holds {view:?}"));
         }
         if self.promised.contains_key(o.key) {

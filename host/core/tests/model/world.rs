@@ -72,7 +72,10 @@ impl World {
 
     fn step(&mut self, op: Op) -> Verdict {
         match op {
-            Op::Create(..) | Op::Spec(..) | Op::Status(..) | Op::Label(..) | Op::Remove(_) | Op::Write(..) => self.change(op),
+            Op::Create(..) | Op::Spec(..) | Op::Status(..) | Op::Label(..) | Op::Remove(_) => self.change(op),
+            Op::Write(p, n, status) => self.guest_writes(p, n, None, status),
+            Op::Reach(p, n, key, status) => self.guest_writes(p, n, Some(key), status),
+            Op::Answer(p) => self.plugins[p].answer(),
             Op::Deliver => self.deliver(),
             Op::Cut => {
                 self.cut = true;
@@ -96,18 +99,23 @@ impl World {
             Op::Spec(key, spec) => (key, of(key).map(|o| (o.uid, o.label, spec, o.status))),
             Op::Status(key, status) => (key, of(key).map(|o| (o.uid, o.label, o.spec, status))),
             Op::Label(key, label) => (key, of(key).map(|o| (o.uid, label, o.spec, o.status))),
-            Op::Write(p, n, status) => {
-                let running = &self.plugins[p].running;
-                let Some((call, _)) = running.get(n % running.len().max(1)) else { return };
-                let own = of(call.key).filter(|o| o.uid == call.uid);
-                (call.key, own.map(|o| (o.uid, o.label, o.spec, status)))
-            }
             Op::Remove(key) => return self.write(key, None),
             _ => return,
         };
         if new.is_some() {
             self.write(key, new);
         }
+    }
+
+    /// The guest of a running call writes to the object of its call, or to another.
+    fn guest_writes(&mut self, p: usize, n: usize, to: Option<Key>, status: u64) {
+        let running = &self.plugins[p].running;
+        let Some((call, _)) = running.get(n % running.len().max(1)) else { return };
+        let (given, key) = (call.current.clone(), to.unwrap_or(call.key));
+        let Some(before) = self.truth.get(key).filter(|o| to.is_some() || o.uid == call.uid).cloned() else { return };
+        self.write(key, Some((before.uid, before.label, before.spec, status)));
+        let stored = self.store.get(key).filter(|stored| stored.uid == before.uid).cloned();
+        self.plugins[p].write(key, &given, stored.as_ref(), before.version, self.version);
     }
 
     /// `new`: uid (0 for a new one), label, spec, status; `None` removes.
@@ -275,7 +283,7 @@ fn reload(p: &mut Plugin, keys: Vec<Key>) {
 }
 
 fn subscribe(p: &mut Plugin, labels: &'static str, store: &Store, tombstones: &HashMap<u64, (Obj, bool)>) {
-    let new = Sub { labels, events: p.sub.events };
+    let new = Sub { labels, ..p.sub.clone() };
     let old = std::mem::replace(&mut p.sub, new.clone());
     let keys: BTreeSet<Key> = p.ledger.real().unsettled().copied().chain(store.keys()).collect();
     for key in keys {
@@ -298,5 +306,6 @@ fn subscription(rng: &mut Rng) -> Sub {
         3 => [Event::Add, Event::Update].into_iter().collect(),
         _ => EventSet::ALL,
     };
-    Sub { labels: rng.one(&["x", "xy"]), events }
+    let (only_spec, even, ignore_own) = (rng.below(3) == 0, rng.below(4) == 0, rng.below(3) == 0);
+    Sub { labels: rng.one(&["x", "xy"]), events, only_spec, even, ignore_own }
 }

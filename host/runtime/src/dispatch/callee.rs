@@ -19,6 +19,13 @@ pub trait Callee: Send + Sync + 'static {
     /// has given the call up: as far as it got, it happened.
     fn call(&self, admission: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport>;
 
+    /// Runs something short that is no call, where it takes no time from the host's own threads.
+    /// Cancel safe.
+    fn aside(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'_, ()> {
+        work();
+        ready(()).boxed()
+    }
+
     /// The plugin has nothing to do for now. Cheap, and never wrong.
     fn rest(&self) {}
 
@@ -38,6 +45,10 @@ impl Callee for Revision {
             Some(admission) => self.call_admitted(admission, delivery).boxed(),
             None => Self::call(self, delivery).boxed(),
         }
+    }
+
+    fn aside(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'_, ()> {
+        Self::aside(self, work).map(Option::unwrap_or_default).boxed()
     }
 
     fn rest(&self) {

@@ -4,7 +4,7 @@
 //! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
 //! (see `worker`) and never waits for one while it holds the lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, interval};
 use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName, Replay};
-use wharf_core::{Cause, Object, TargetKey};
+use wharf_core::{Cause, Object, OwnWrites, TargetKey};
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
@@ -89,6 +89,11 @@ pub(super) struct State {
     /// Why a waiting key was enqueued last; at most one entry per waiting key.
     pub(super) causes: HashMap<TargetKey, Cause>,
     pub(super) initial: Initial,
+    /// Writes of the plugin that are in flight or not decided on; it has bounds of its own.
+    pub(super) own: OwnWrites<TargetKey>,
+    /// Keys to be marked as related when the ledger has heard of their change; at most the
+    /// objects that are changing in the stores.
+    pub(super) related: HashSet<TargetKey>,
 }
 
 impl State {
@@ -141,7 +146,14 @@ impl Dispatcher {
             label,
             queue,
             serving: ArcSwapOption::empty(),
-            state: Mutex::new(State { ledger: Ledger::new(), subscribed: Arc::default(), causes: HashMap::new(), initial: Initial::new() }),
+            state: Mutex::new(State {
+                ledger: Ledger::new(),
+                subscribed: Arc::default(),
+                causes: HashMap::new(),
+                initial: Initial::new(),
+                own: OwnWrites::default(),
+                related: HashSet::new(),
+            }),
             every: Every::new(BACKLOG),
             history: History::new(shared.history_bytes),
             shared,

@@ -13,6 +13,7 @@ use wharf_core::{Cause, Event, Object, TargetKey};
 use wharf_queue::{Delta, DeltaFifo, DeltaOptions, Popped};
 
 use super::dispatcher::State;
+use super::judge::{self, Judged};
 use super::subscribed::Subscribed;
 
 /// The bytes of changes that a plugin may have before it: their JSON and a little more.
@@ -110,23 +111,25 @@ impl Lag {
     pub(super) fn start(
         mut self,
         state: &mut State,
-        subscribed: &Subscribed,
+        subscribed: &Arc<Subscribed>,
         key: &TargetKey,
-        now: Time,
-        revision: u64,
+        judged: Option<&Judged>,
+        (now, revision): (Time, u64),
     ) -> Option<Started> {
+        let State { ledger, own, .. } = state;
+        let verdict = |old: Option<&Arc<Object>>, new: &Arc<Object>| judge::verdict(subscribed, key, own, judged, (old, new));
         for _ in 0..IN_A_TURN {
             let step = self.step()?;
             let here = step.here(key);
             let Seen { old, final_state, final_known, cause, .. } = &*step.0;
-            state.ledger.observe(here, old.as_ref(), final_state.as_ref(), *final_known);
-            let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, revision));
+            ledger.observe(here, old.as_ref(), final_state.as_ref(), *final_known);
+            let start = subscribed.with_rules(key, &verdict, |rules| ledger.start(here, rules, now, revision));
             // A call for this change has failed: the next one waits for it.
-            let failing = state.ledger.entry(here).is_some_and(|entry| entry.attempts > 0);
+            let failing = ledger.entry(here).is_some_and(|entry| entry.attempts > 0);
             match start {
                 // Its entry was dropped: the same change is decided once more.
                 Start::Again => {}
-                Start::Nothing { filtered, .. } if filtered || !failing => {
+                Start::Nothing { dropped, .. } if dropped.is_some() || !failing => {
                     self.0.complete_oldest();
                 }
                 start => return Some(Started { start, cause: *cause, lag: self }),

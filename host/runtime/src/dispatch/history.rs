@@ -6,6 +6,7 @@
 //! times only, and not even the keys. A ledger is never read from it: it explains, and decides
 //! nothing.
 
+pub use wharf_core::Dropped;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -123,22 +124,6 @@ pub enum Sight {
     Relist,
     /// Nothing changed; the subscription's period was over.
     Resync,
-}
-
-/// By what a change was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
-    /// The subscription does not want such an event.
-    Events,
-}
-
-impl Dropped {
-    /// The field of the document that dropped it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-        }
-    }
 }
 
 /// Why there was nothing to do.

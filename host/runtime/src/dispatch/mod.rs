@@ -16,6 +16,9 @@ mod failures;
 pub mod history;
 mod initial;
 mod note;
+mod judge;
+mod own_writes;
+mod related;
 mod subscribed;
 mod worker;
 
@@ -23,4 +26,5 @@ pub use callee::Callee;
 pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
 pub use explain::Explained;
 pub use failures::{Failed, Failures, Retried};
+pub use own_writes::OwnWrite;
 pub use subscribed::Subscribed;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use wharf_cache::{
     Attach, Change, ChangeCause, ChangeHandler, Content, InformerSpec, InformerState, Informers, Pending, Registration, Scope, View,
 };
-use wharf_core::diff::{EventSet, Rules};
+use wharf_core::diff::{EventSet, Rules, Verdict};
 use wharf_core::grant::Namespaces;
 use wharf_core::ledger::Slot;
 use wharf_core::plugin::Subscription;
@@ -57,7 +57,7 @@ impl Present {
 pub(super) type Stored = (TargetKey, Slot, Arc<Object>);
 
 struct Kind {
-    subscription: Subscription,
+    subscription: Arc<Subscription>,
     /// Does the document name the kind? Only then objects outside of namespaces are delivered,
     /// should the kind turn out to have such.
     named: bool,
@@ -80,7 +80,7 @@ impl Subscribed {
         informers: &Informers,
         dispatcher: &Arc<Dispatcher>,
     ) -> Self {
-        let kinds = subscriptions.into_iter().map(|subscription| {
+        let kinds = subscriptions.into_iter().map(Arc::new).map(|subscription| {
             let scopes = match &subscription.namespaces {
                 Namespaces::All => vec![Scope::All],
                 Namespaces::Some(names) => names.iter().cloned().map(Scope::Namespace).collect(),
@@ -89,8 +89,7 @@ impl Subscribed {
                 let announcer = Arc::new(Announcer {
                     active: AtomicBool::new(false),
                     heard: AtomicU64::new(0),
-                    kind: Arc::clone(&subscription.kind),
-                    every_event: subscription.every_event,
+                    subscription: Arc::clone(&subscription),
                     dispatcher: Arc::downgrade(dispatcher),
                 });
                 let handler: Arc<dyn ChangeHandler> = Arc::<Announcer>::clone(&announcer);
@@ -117,11 +116,8 @@ impl Subscribed {
     /// From now on changes go to the dispatcher. What came before must be enqueued by the
     /// caller, from [`Self::keys`], after this. Call it under the dispatcher's lock.
     pub fn activate(&self) {
-        // A kind with `events: []` is cached for reading only: nothing to announce.
-        for kind in self.kinds.values().filter(|kind| !kind.subscription.events.is_empty()) {
-            for attached in &kind.attached {
-                attached.announcer.active.store(true, Ordering::SeqCst);
-            }
+        for attached in self.attached() {
+            attached.announcer.active.store(true, Ordering::SeqCst);
         }
     }
 
@@ -134,12 +130,18 @@ impl Subscribed {
 
     /// The subscriptions, in no particular order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &Subscription> {
-        self.kinds.values().map(|kind| &kind.subscription)
+        self.kinds.values().map(|kind| &*kind.subscription)
     }
 
     /// The subscription that a key belongs to.
     pub fn subscription(&self, key: &TargetKey) -> Option<&Subscription> {
-        self.kind(key).map(|kind| &kind.subscription)
+        self.kind(key).map(|kind| &*kind.subscription)
+    }
+
+    /// A subscribed kind, if the plugin does not want to be told of its own writes there.
+    pub fn ignoring_own_writes(&self, kind: &Gvk) -> Option<Arc<Gvk>> {
+        let subscription = &self.kinds.get(kind)?.subscription;
+        subscription.ignore_own_writes.then(|| Arc::clone(&subscription.kind))
     }
 
     /// The object of a key as the store has it now, and whether the dispatcher has heard of
@@ -185,13 +187,18 @@ impl Subscribed {
     }
 
     /// Runs `decide` with the rules of the key's subscription; without one nothing matches.
-    pub fn with_rules<T>(&self, key: &TargetKey, decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T) -> T {
+    pub fn with_rules<T>(
+        &self,
+        key: &TargetKey,
+        verdict: &dyn Fn(Option<&Arc<Object>>, &Arc<Object>) -> Verdict,
+        decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T,
+    ) -> T {
         match self.kind(key) {
             Some(kind) => {
                 let matches = |object: &Arc<Object>| matches(&kind.subscription, object);
-                decide(&Rules { matches: &matches, events: kind.events })
+                decide(&Rules { matches: &matches, events: kind.events, verdict })
             }
-            None => decide(&Rules { matches: &|_| false, events: EventSet::default() }),
+            None => decide(&Rules { matches: &|_| false, events: EventSet::default(), verdict }),
         }
     }
 
@@ -297,9 +304,10 @@ fn stored(kind: &Kind, attached: &Attached) -> impl Iterator<Item = Stored> {
 /// Is the object the subscription's: by its namespaces and its selectors?
 fn matches(subscription: &Subscription, object: &Object) -> bool {
     // `events: []` caches a kind for reading: nothing of it is ever delivered.
-    if subscription.events.is_empty() {
-        return false;
-    }
+    !subscription.events.is_empty() && covers(subscription, object)
+}
+
+fn covers(subscription: &Subscription, object: &Object) -> bool {
     let covered = object.key().namespace.as_ref().is_none_or(|namespace| subscription.namespaces.contains(namespace));
     covered && object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
 }
@@ -326,8 +334,7 @@ pub(super) struct Announcer {
     active: AtomicBool,
     /// Sequence of the last change that the dispatcher's ledger knows of.
     heard: AtomicU64,
-    kind: Arc<Gvk>,
-    every_event: bool,
+    subscription: Arc<Subscription>,
     dispatcher: Weak<Dispatcher>,
 }
 
@@ -341,12 +348,17 @@ impl Announcer {
 
     /// Is each change told by itself?
     pub(super) fn every_event(&self) -> bool {
-        self.every_event
+        self.subscription.every_event
     }
 
-    /// Does the dispatcher want to be told?
+    /// Does the dispatcher want to be told? Of a kind with `events: []`, which is cached for
+    /// reading, never.
     pub(super) fn is_active(&self) -> bool {
-        self.active.load(Ordering::SeqCst)
+        self.active.load(Ordering::SeqCst) && !self.subscription.events.is_empty()
+    }
+
+    fn target(&self, key: &ObjectKey) -> TargetKey {
+        TargetKey::object(Arc::clone(&self.subscription.kind), key.clone())
     }
 }
 
@@ -360,13 +372,20 @@ impl ChangeHandler for Announcer {
         if self.is_active()
             && let Some(dispatcher) = self.dispatcher.upgrade()
         {
-            dispatcher.passed(TargetKey::object(Arc::clone(&self.kind), key.clone()));
+            dispatcher.passed(self.target(key));
         }
     }
 
     fn on_change(&self, change: &Change<'_>) {
         let Some(dispatcher) = self.dispatcher.upgrade() else { return };
-        let key = TargetKey::object(Arc::clone(&self.kind), change.key.clone());
+        let key = self.target(change.key);
+        // What the kind is mapped to may wait for it even if nothing of it is delivered itself.
+        if let Some(map) = &self.subscription.map
+            && change.cause != ChangeCause::Resync
+            && self.active.load(Ordering::SeqCst)
+        {
+            dispatcher.related(map, change, |object| covers(&self.subscription, object));
+        }
         match change.cause {
             ChangeCause::InitialList => dispatcher.announce(key, change, Cause::InitialList, self),
             ChangeCause::Watch | ChangeCause::Relist => dispatcher.announce(key, change, Cause::Watch, self),
@@ -381,7 +400,7 @@ impl ChangeHandler for Announcer {
     }
 
     fn on_recovered(&self) {
-        if self.active.load(Ordering::SeqCst)
+        if self.is_active()
             && let Some(dispatcher) = self.dispatcher.upgrade()
         {
             dispatcher.wake(self);

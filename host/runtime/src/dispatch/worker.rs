@@ -8,21 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wharf_core::ledger::{Call, Finished, Here, Next, Start, Token};
+use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Start, Token};
 use wharf_core::{Cause, Delivery, Event, Object, Outcome, Reason, TargetKey};
 use wharf_engine::CallReport;
 use wharf_queue::{Add, Item};
 
 use super::admission::{Admitted, next};
-use super::dispatcher::{Dispatcher, Serving};
+use super::dispatcher::{Dispatcher, Serving, State};
 use super::every::{Lag, Started};
-use super::history::{Dropped, What};
+use super::history::What;
+use super::judge::{self, Case, Judged};
 use super::note::ending;
 use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
 
 /// A key that is not taken because too many others fail is looked at again after this time.
 const FULL_PAUSE: Duration = Duration::from_secs(30);
+/// So often a key is judged before others get their turn.
+const MAX_ROUNDS: usize = 4;
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
@@ -54,7 +57,7 @@ struct Planned {
 /// False if the key comes back without having been decided.
 async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitted) -> bool {
     let key = item.key();
-    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item) {
+    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item).await {
         Decided::Call(planned) => *planned,
         Decided::Nothing => return true,
         Decided::Later => return false,
@@ -77,45 +80,76 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     true
 }
 
-/// Asks the table; a call is noted in the ledger before it starts.
-fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
+/// Asks the table, and the filters where it needs their word. A key that changes faster than it
+/// is judged goes to the end of the queue.
+async fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
+    let mut judged = None;
+    for _ in 0..MAX_ROUNDS {
+        match try_decide(dispatcher, item, judged.as_ref()) {
+            Ok(decided) => return decided,
+            Err(case) => judged = Some(case.judge(dispatcher, item.key()).await),
+        }
+    }
+    arm(dispatcher, item.key(), item.priority(), None, true);
+    Decided::Later
+}
+
+/// Asks the table; a call is noted in the ledger before it starts. Or the change that has to be
+/// judged first.
+fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&Judged>) -> Result<Decided, Case> {
     let (key, priority) = (item.key(), item.priority());
     let now = dispatcher.shared.clock.now();
     let (start, idle) = {
         let mut state = dispatcher.state.lock();
         // The revision is resolved when a key is dequeued, and under the lock of a swap: the
         // call is decided by the rules and the marks of the revision that gets it.
-        let Some(serving) = dispatcher.serving() else { return Decided::Later };
+        let Some(serving) = dispatcher.serving() else { return Ok(Decided::Later) };
         let subscribed = Arc::clone(&state.subscribed);
         // A change that the store has and the ledger has not heard of yet: it is about to
         // be announced, and that brings the key back. A key whose watch is refused sleeps.
-        let Present::Settled(found) = subscribed.object(key) else { return Decided::Later };
+        let Present::Settled(found) = subscribed.object(key) else { return Ok(Decided::Later) };
+        let here = here(key, found.as_ref(), true);
+        if state.related.remove(key) {
+            state.ledger.mark(here, Mark::Related);
+        }
         if subscribed.asleep(key) {
-            return Decided::Nothing;
+            return Ok(Decided::Nothing);
+        }
+        // Whether a change is the plugin's own is not known as long as a write is in flight.
+        if subscribed.subscription(key).is_some_and(|s| s.ignore_own_writes) && state.own.in_flight(key) {
+            return Ok(Decided::Later);
         }
         // Memory is bounded by what the plugin was told of: see `Ledger::is_full`.
         let wanted = || found.as_ref().is_some_and(|found| subscribed.matches(key, &found.object));
-        let unknown = || state.ledger.entry(here(key, found.as_ref(), true)).is_none();
-        if state.ledger.is_full(&dispatcher.shared.policy) && unknown() && wanted() {
+        let full = state.ledger.is_full(&dispatcher.shared.policy);
+        if full && state.ledger.entry(here).is_none() && wanted() {
             dispatcher.note(key, What::Full);
             arm(dispatcher, key, priority, Some(now.saturating_add(FULL_PAUSE)), false);
-            return Decided::Later;
+            return Ok(Decided::Later);
         }
-        let cause = state.take_cause(key);
         let lag = dispatcher.lag(&subscribed, key);
-        let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, now, serving.number));
-        let (start, cause, lag) = match started {
-            Some(Started { start, cause, lag }) => (start, cause, Some(lag)),
+        let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, judged, (now, serving.number)));
+        let (start, seen, lag) = match started {
+            Some(Started { start, cause, lag }) => (start, Some(cause), Some(lag)),
             None => {
-                let here = here(key, found.as_ref(), true);
-                let start = subscribed.with_rules(key, |rules| state.ledger.start(here, rules, now, serving.number));
-                (start, cause, None)
+                let State { ledger, own, .. } = &mut *state;
+                let verdict = |old: Option<&Arc<Object>>, new: &Arc<Object>| judge::verdict(&subscribed, key, own, judged, (old, new));
+                (subscribed.with_rules(key, &verdict, |rules| ledger.start(here, rules, now, serving.number)), None, None)
             }
         };
         match start {
+            Start::Judge { old, new } => return Err(Case { subscribed, serving, old, new }),
+            Start::Held { .. } => {}
+            _ => state.own.decided(key, here.now.map(|object| object.resource_version())),
+        }
+        let cause = state.take_cause(key);
+        let cause = seen.unwrap_or(cause);
+        match start {
             Start::Call(call) => {
-                let Some((token, delivery)) = delivery(&subscribed, key, call, cause, item.queued()) else { return Decided::Nothing };
-                return Decided::Call(Box::new(Planned { serving, token, delivery, lag }));
+                drop(state);
+                judge::note(dispatcher, key, call.dropped);
+                let Some((token, delivery)) = delivery(&subscribed, key, call, cause, item.queued()) else { return Ok(Decided::Nothing) };
+                return Ok(Decided::Call(Box::new(Planned { serving, token, delivery, lag })));
             }
             other => {
                 let matches = cause == Cause::Watch && wanted();
@@ -124,10 +158,11 @@ fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
         }
     };
     match start {
-        Start::Call(_) => {}
-        Start::Nothing { next_due, filtered } => {
+        Start::Call(_) | Start::Judge { .. } => {}
+        Start::Nothing { next_due, dropped } => {
+            judge::note(dispatcher, key, dropped);
             let (cause, object, matches) = idle;
-            dispatcher.note_idle(key, cause, object.as_ref(), matches, filtered.then_some(Dropped::Events));
+            dispatcher.note_idle(key, cause, object.as_ref(), matches, dropped);
             arm(dispatcher, key, priority, next_due, false);
         }
         Start::Held { until } => {
@@ -139,7 +174,7 @@ fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
             arm(dispatcher, key, priority, None, true);
         }
     }
-    Decided::Nothing
+    Ok(Decided::Nothing)
 }
 
 fn delivery(

@@ -100,7 +100,8 @@ impl Stage {
     /// Kinds outside of namespaces are watched as a whole, and must be named by the document.
     /// A kind that does not exist yet is taken for one in namespaces.
     async fn place(&self, subscriptions: &mut [Subscription], document: &PluginDocument) -> Result<(), Refusal> {
-        for subscription in subscriptions {
+        let mut outside = Vec::new();
+        for subscription in &mut *subscriptions {
             let kind = &*subscription.kind;
             let resource = match self.informers.discovery().resolve(kind).await {
                 Ok(resource) => resource,
@@ -123,6 +124,10 @@ impl Stage {
                 return Err(Refusal::new(Reason::GrantMissing, message));
             }
             subscription.namespaces = Namespaces::All;
+            outside.push(Arc::clone(&subscription.kind));
+        }
+        for map in subscriptions.iter_mut().filter_map(|subscription| subscription.map.as_mut()) {
+            map.namespaced = !outside.contains(&map.to);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use wharf_core::{Gvk, Object, ObjectKey, ResourceKind, Selector};
 use wharf_engine::{ApiError, DeleteOptions, Document, ListOptions, ObjectRef, Page, WriteOptions, Written};
 
 use super::api::{Api, Call};
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{Dispatcher, OwnWrite};
 
 /// Items of a page if the plugin does not say.
 const DEFAULT_LIMIT: u32 = 100;
@@ -85,15 +85,45 @@ impl Cluster {
     }
 
     pub(super) async fn apply(&self, target: &ObjectRef, object: String, options: WriteOptions) -> Result<Written, ApiError> {
-        let path = self.object_path(target, &options).await?;
-        let object = with_resource_version(object, &options.if_resource_version)?;
-        self.write(target, Method::PATCH, path, ("application/apply-patch+yaml", object), &options, options.force).await
+        self.change(target, ("application/apply-patch+yaml", object), &options, options.force).await
     }
 
     pub(super) async fn merge_patch(&self, target: &ObjectRef, patch: String, options: WriteOptions) -> Result<Written, ApiError> {
-        let path = self.object_path(target, &options).await?;
-        let patch = with_resource_version(patch, &options.if_resource_version)?;
-        self.write(target, Method::PATCH, path, ("application/merge-patch+json", patch), &options, false).await
+        self.change(target, ("application/merge-patch+json", patch), &options, false).await
+    }
+
+    /// Changes an object. Where the plugin ignores its own writes, the server is first asked to
+    /// write upon the version that the cache has: only then it is known what the write was made
+    /// upon. Where that fails it is done as the plugin asked, and nothing is known.
+    async fn change(
+        &self,
+        target: &ObjectRef,
+        (media_type, body): (&'static str, String),
+        options: &WriteOptions,
+        force: bool,
+    ) -> Result<Written, ApiError> {
+        let path = self.object_path(target, options).await?;
+        let asked = &options.if_resource_version;
+        let own = if options.dry_run { None } else { self.own_write(target) };
+        if let Some(own) = own {
+            let upon = if asked.is_empty() { own.upon().to_owned() } else { asked.clone() };
+            let insisting = with_resource_version(body.clone(), &upon)?;
+            match self.write(target, Method::PATCH, path.clone(), (media_type, insisting), options, force).await {
+                Ok(written) => {
+                    own.done(&upon, &written.resource_version);
+                    return Ok(written);
+                }
+                Err(error) if !asked.is_empty() || !may_be_of_version(&error) => return Err(error),
+                // The write is still in flight, as far as others are concerned.
+                Err(_) => return self.write(target, Method::PATCH, path, (media_type, body), options, force).await,
+            }
+        }
+        let body = with_resource_version(body, asked)?;
+        self.write(target, Method::PATCH, path, (media_type, body), options, force).await
+    }
+
+    fn own_write(&self, target: &ObjectRef) -> Option<OwnWrite> {
+        self.dispatcher.upgrade()?.begin_write(&target.kind, target.namespace.as_deref(), &target.name)
     }
 
     pub(super) async fn delete(&self, target: &ObjectRef, options: DeleteOptions) -> Result<(), ApiError> {
@@ -219,6 +249,17 @@ impl Cluster {
         let list: List<'_> = serde_json::from_str(&text).map_err(|e| ApiError::Unavailable(format!("unreadable list: {e}")))?;
         let items = list.items.into_iter().map(|item| parse(item.get(), kind).map(Document::Cached)).collect::<Result<_, _>>()?;
         Ok(Page { items, continue_token: list.metadata.token })
+    }
+}
+
+/// May a write have failed only because of the version that it insisted on?
+fn may_be_of_version(error: &ApiError) -> bool {
+    match error {
+        // Gone meanwhile, or changed.
+        ApiError::Conflict(_) | ApiError::NotFound => true,
+        // An `apply` that would make the object anew must not name one.
+        ApiError::Invalid(message) => message.contains("resourceVersion"),
+        _ => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A ledger with one key, and all that its steps need, in few words.
 
-use crate::diff::{EventSet, Rules, State};
+use crate::diff::{EventSet, Rules, State, Verdict};
 use crate::ledger::{Call, EntryView, Finished, Here, Ledger, Mark, Next, Policy, Slot, Start, Time, Token};
 use crate::outcome::{Fault, Strike};
 use crate::plugin::Replay;
@@ -50,13 +50,16 @@ pub(super) struct Bench {
     /// Where the store keeps the object.
     pub(super) slot: Option<Slot>,
     pub(super) events: EventSet,
+    /// What the filters say of a change.
+    pub(super) verdict: fn(Option<&Obj>, &Obj) -> Verdict,
     pub(super) time: u64,
     pub(super) revision: u64,
 }
 
 impl Bench {
     pub(super) fn new() -> Self {
-        Self { ledger: Ledger::new(), now: None, slot: Some(SLOT), events: EventSet::ALL, time: 0, revision: 1 }
+        let verdict = |_: Option<&Obj>, _: &Obj| Verdict::Wanted;
+        Self { ledger: Ledger::new(), now: None, slot: Some(SLOT), events: EventSet::ALL, verdict, time: 0, revision: 1 }
     }
 
     /// A key whose `add` succeeded.
@@ -104,7 +107,7 @@ impl Bench {
     }
 
     pub(super) fn start(&mut self) -> Start<Obj> {
-        let rules = Rules { matches: &|o: &Obj| o.2 == 'x', events: self.events };
+        let rules = Rules { matches: &|o: &Obj| o.2 == 'x', events: self.events, verdict: &self.verdict };
         self.ledger.start(Self::at(self.slot, self.now.as_ref()), &rules, secs(self.time), self.revision)
     }
 

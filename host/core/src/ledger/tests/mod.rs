@@ -4,5 +4,6 @@
 mod bench;
 mod due;
 mod failing;
+mod filters;
 mod objects;
 mod settled;

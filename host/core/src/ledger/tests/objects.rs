@@ -24,8 +24,8 @@ fn tried_a_dropped_change_advances_what_is_judged_against() {
     let mut bench = Bench::delivered(U1);
     bench.events = [Event::Add, Event::Delete].into_iter().collect();
     bench.set(Some(U2));
-    assert!(matches!(bench.start(), Start::Nothing { filtered: true, .. }));
-    assert!(matches!(bench.start(), Start::Nothing { filtered: false, .. }));
+    assert!(matches!(bench.start(), Start::Nothing { dropped: Some(_), .. }));
+    assert!(matches!(bench.start(), Start::Nothing { dropped: None, .. }));
     bench.events = EventSet::ALL;
     bench.set(Some(U3));
     assert_eq!(bench.call().previous, Some(U2));
@@ -231,7 +231,7 @@ fn kinds_an_entry_made_by_a_filter_counts_as_delivered() {
     let mut bench = Bench::new();
     bench.events = [Event::Update, Event::Delete].into_iter().collect();
     bench.set(Some(U1));
-    assert!(matches!(bench.start(), Start::Nothing { filtered: true, next_due: None }));
+    assert!(matches!(bench.start(), Start::Nothing { dropped: Some(_), next_due: None }));
     bench.set(Some(U2));
     let call = bench.call();
     assert_eq!((call.event, call.previous), (Event::Update, Some(U1)));
@@ -244,7 +244,7 @@ fn kinds_a_dropped_change_keeps_the_due_time() {
     let _ = bench.run(Finished::RequeueAfter(secs(9)));
     bench.events = [Event::Add, Event::Delete].into_iter().collect();
     bench.set(Some(U3));
-    assert!(matches!(bench.start(), Start::Nothing { filtered: true, next_due } if next_due == Some(secs(9))));
+    assert!(matches!(bench.start(), Start::Nothing { dropped: Some(_), next_due } if next_due == Some(secs(9))));
     bench.time = 9;
     let call = bench.call();
     assert_eq!((call.event, call.previous, call.cause), (Event::Update, Some(U3), Some(Cause::Requeue)));

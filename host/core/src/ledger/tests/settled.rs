@@ -73,7 +73,7 @@ fn settled_again_after_a_dropped_change_that_later_shows_as_previous() {
     bench.events = UPDATE_IS_DROPPED.into_iter().collect();
     bench.set(Some(U2));
     assert!(!bench.settled());
-    assert!(matches!(bench.start(), Start::Nothing { filtered: true, next_due: None }));
+    assert!(matches!(bench.start(), Start::Nothing { dropped: Some(_), next_due: None }));
     assert!(bench.settled());
     bench.events = EventSet::ALL;
     bench.set(Some(U3));

@@ -21,7 +21,9 @@ fn full() -> Value {
             "suspend": false,
             "subscribe": [
                 {"name": "main", "apiVersion": "v1", "kind": "ConfigMap", "namespaces": ["team-a", "team-b"],
-                 "labelSelector": "team", "fieldSelector": "metadata.name!=x", "events": ["delete", "add"]},
+                 "labelSelector": "team", "fieldSelector": "metadata.name!=x", "events": ["delete", "add"],
+                 "onlyIfChanged": ["/data", "/metadata/labels"], "filter": "old == null || object.data != old.data",
+                 "ignoreOwnWrites": true, "map": {"to": "main", "label": "app"}},
                 {"name": "other"},
             ],
             "grants": [

@@ -1,13 +1,16 @@
 //! The Plugin document.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{check_all, full, lines, with};
+use crate::filter::Expression;
 use crate::grant::{ClusterGrant, Grants, Namespaces, Verb};
+use crate::mapping::MapBy;
 use crate::plugin::*;
-use crate::{Event, Gvk, Selector};
+use crate::{Event, Gvk, Pointer, Selector};
 
 #[test]
 fn every_field() {
@@ -23,6 +26,7 @@ fn every_field() {
         resync: None,
         redacted: false,
         every_event: None,
+        changes: Changes::default(),
     };
     let want = PluginDocument {
         name: PluginName { namespace: "team-a".into(), name: "label-guard".into() },
@@ -35,6 +39,12 @@ fn every_field() {
                 label_selector: Selector::parse("team").unwrap(),
                 field_selector: Selector::parse("metadata.name!=x").unwrap(),
                 events: Some(vec![Event::Delete, Event::Add]),
+                changes: Changes {
+                    only_if_changed: Some(vec![Pointer::parse("/data").unwrap(), Pointer::parse("/metadata/labels").unwrap()]),
+                    filter: Some(Arc::new(Expression::compile("old == null || object.data != old.data").unwrap())),
+                    ignore_own_writes: Some(true),
+                    map: Some(MapEntry { to: "main".into(), by: MapBy::label("app") }),
+                },
                 ..entry("main")
             },
             entry("other"),
@@ -75,7 +85,10 @@ fn the_smallest_is_the_bare_one() {
 #[test]
 fn accepted_variants() {
     for (pointer, value) in [
-        ("/spec/subscribe/0/events", json!([])),
+        ("/spec/subscribe/1", json!({"name": "other", "resync": "1m"})),
+        ("/spec/subscribe/0/map", json!({"to": "main", "owner": "any"})),
+        ("/spec/subscribe/0/map", json!({"to": "other", "field": "/spec/ref/name"})),
+        ("/spec/subscribe/0/ignoreOwnWrites", json!(false)),
         ("/spec/subscribe/0/namespaces", json!(["*"])),
         ("/spec/subscribe/0/labelSelector", json!("")),
         ("/spec/subscribe/0/fieldSelector", json!("metadata.name=a,metadata.namespace!=b")),

@@ -43,6 +43,62 @@ fn without_subscribe_everything_in_the_own_namespace() {
     assert_eq!(limits.concurrency, 2);
 }
 
+/// The document's pointers, map and word on own writes stand in place of the component's; both
+/// expressions must agree.
+#[test]
+fn filters_of_both_sides() {
+    let asks = with(described(), "/subscribe/0/filter", json!("object.data.x == '1'"));
+    let asks = with(asks, "/subscribe/0/onlyIfChanged", json!(["/binaryData"]));
+    let asks = with(asks, "/subscribe/0/map", json!({"to": "main", "owner": "any"}));
+    let asks = with(asks, "/subscribe/1/ignoreOwnWrites", json!(true));
+    let texts = |s: &Subscription| {
+        let pointers: Vec<_> = s.filters.only_if_changed.iter().map(ToString::to_string).collect();
+        let expressions: Vec<_> = s.filters.expressions.iter().map(ToString::to_string).collect();
+        (pointers, expressions, s.ignore_own_writes, s.map.as_ref().map(|map| format!("{} by {}", map.to, map.by)))
+    };
+    let strings = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (both, _) = put_together(&full(), &asks).unwrap();
+    let (document, component) = ("old == null || object.data != old.data", "object.data.x == '1'");
+    let map = Some("v1 ConfigMap by label app".to_owned());
+    assert_eq!(texts(&both[0]), (strings(&["/data", "/metadata/labels"]), strings(&[component, document]), true, map));
+    assert_eq!(texts(&both[1]), (vec![], vec![], true, None));
+    let (alone, _) = put_together(&with(full(), "/spec/subscribe", Value::Null), &asks).unwrap();
+    let map = Some("v1 ConfigMap by owner any".to_owned());
+    assert_eq!(texts(&alone[0]), (strings(&["/binaryData"]), strings(&[component]), false, map));
+    assert!(alone[1].ignore_own_writes);
+    let off = with(full(), "/spec/subscribe/1", json!({"name": "other", "ignoreOwnWrites": false}));
+    assert!(!put_together(&off, &asks).unwrap().0[1].ignore_own_writes);
+    // What is only cached is not filtered, whatever the component asks for.
+    let cached = with(full(), "/spec/subscribe", json!([{"name": "other", "events": []}]));
+    assert_eq!(texts(&put_together(&cached, &asks).unwrap().0[0]), (vec![], vec![], false, None));
+}
+
+#[test]
+fn maps_lead_to_what_is_delivered() {
+    let asks = with(described(), "/subscribe/0/map", json!({"to": "other", "owner": "controller"}));
+    let subscribe = |value| with(full(), "/spec/subscribe", value);
+    assert_eq!(
+        put_together(&subscribe(json!([{"name": "main"}])), &asks).unwrap_err(),
+        [
+            "/spec/subscribe/0: its changes concern objects of other, which the document does not subscribe [DocumentInvalid] (add - {name: other}, or write a map to another)"
+        ]
+    );
+    assert_eq!(
+        put_together(&subscribe(json!([{"name": "other", "events": []}, {"name": "main"}])), &asks).unwrap_err(),
+        [
+            "/spec/subscribe/1: other is only cached (events: []), so it can never be called for [DocumentInvalid] (give other events, or write a map to another)"
+        ]
+    );
+    let cached = with(asks, "/subscribe/0/events", json!([]));
+    let (subscriptions, _) = put_together(&with(full(), "/spec/subscribe", Value::Null), &cached).unwrap();
+    assert!(subscriptions[0].events.is_empty() && subscriptions[0].map.is_some());
+    let filtered = subscribe(json!([{"name": "main", "filter": "true"}]));
+    assert_eq!(
+        put_together(&filtered, &cached).unwrap_err()[0],
+        "/spec/subscribe/0: main is only cached (events: []), so nothing can be filtered [DocumentInvalid] (remove onlyIfChanged, filter and ignoreOwnWrites)"
+    );
+}
+
 /// The document's period wins; without one the component's wish counts.
 #[test]
 fn resync_periods() {

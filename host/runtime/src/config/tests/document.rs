@@ -58,7 +58,7 @@ spec:
   subscribe:
     - {name: main, apiVersion: v1, kind: configmap, namespaces: [team-a, '*']}
     - name: main
-      onlyIfChanged: [/data]
+      fields: [/data]
   limits:
       memory: 64Xi
       memory: 64Mi

@@ -135,6 +135,7 @@ fn labels_are_bounded() {
         "revision",
         "digest",
         "kind",
+        "filter",
         "event",
         "result",
         "reason",

@@ -12,9 +12,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use wharf_core::{Event, Gvk, Reason};
+use wharf_core::{Dropped, Event, Gvk, Reason};
 
-use super::labels::{OfCall, OfFailure, OfHostCall, OfLevel, OfPlugin, OfResult, OfRevision, OfStrike};
+use super::labels::{OfCall, OfFailure, OfFilter, OfHostCall, OfLevel, OfPlugin, OfResult, OfRevision, OfStrike};
 use super::reconcile::{ReconcileCounters, ReconcileMetrics};
 use super::series::Series;
 use super::{Metrics, buckets, kind_label};
@@ -115,6 +115,8 @@ pub(super) struct GuestMetrics {
     reloads: Series<OfResult, Counter>,
     events: Series<OfResult, Counter>,
     lag: Series<OfPlugin, Histogram>,
+    dropped: Series<OfFilter, Counter>,
+    filter_errors: Series<OfPlugin, Counter>,
     reconcile: ReconcileMetrics,
 }
 
@@ -159,6 +161,8 @@ impl GuestMetrics {
             reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service or were refused", Counter::default),
             events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for, by what became of them", Counter::default),
             lag: Series::register(r, x, "wharf_event_lag_seconds", "Time from a change seen to its guest call begun", buckets::lag),
+            dropped: Series::register(r, x, "wharf_changes_dropped", "Changes that led to no call, by the filter that dropped them", Counter::default),
+            filter_errors: Series::register(r, x, "wharf_filter_errors", "Expressions that could not be evaluated; the change was delivered", Counter::default),
         }
     }
 
@@ -175,6 +179,10 @@ impl GuestMetrics {
         for level in LEVELS {
             self.log_lines.get(&OfLevel { plugin: Arc::clone(name), level });
         }
+        for filter in Dropped::ALL.map(Dropped::as_str) {
+            self.dropped.get(&OfFilter { plugin: Arc::clone(name), filter });
+        }
+        self.filter_errors.get(&of_plugin);
         for result in ["success", "refused"] {
             self.reloads.get(&OfResult { plugin: Arc::clone(name), result });
         }
@@ -246,6 +254,18 @@ impl Metrics {
         self.guest.with(plugin, |p| p.changes_merged.inc_by(changes as u64));
     }
 
+    /// Counts a change that a filter dropped.
+    pub(in crate::telemetry) fn dropped(&self, plugin: &str, by: Dropped) {
+        let guest = &self.guest;
+        guest.with(plugin, |p| guest.dropped.get(&OfFilter { plugin: Arc::clone(&p.name), filter: by.as_str() }).inc());
+    }
+
+    /// Counts a filter that could not be evaluated.
+    pub(in crate::telemetry) fn filter_failed(&self, plugin: &str) {
+        let guest = &self.guest;
+        guest.with(plugin, |p| guest.filter_errors.get(&OfPlugin { plugin: Arc::clone(&p.name) }).inc());
+    }
+
     /// Removes all series of a plugin.
     pub(in crate::telemetry) fn remove_plugin(&self, name: &str) {
         let guest = &self.guest;
@@ -269,6 +289,8 @@ impl Metrics {
         guest.reloads.remove_where(|l| *l.plugin == *name);
         guest.events.remove_where(|l| *l.plugin == *name);
         guest.lag.remove_where(|l| *l.plugin == *name);
+        guest.dropped.remove_where(|l| *l.plugin == *name);
+        guest.filter_errors.remove_where(|l| *l.plugin == *name);
         guest.reconcile.remove(name);
         self.queue.remove(name);
     }

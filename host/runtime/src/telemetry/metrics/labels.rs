@@ -34,6 +34,8 @@ label_sets! {
     OfFailure { plugin: Arc<str>, reason: Arc<str> }
     /// Calls of the host by the guest.
     OfHostCall { plugin: Arc<str>, capability: &'static str, result: &'static str }
+    /// Changes that a filter dropped.
+    OfFilter { plugin: Arc<str>, filter: &'static str }
     /// Lines that the guest logged.
     OfLevel { plugin: Arc<str>, level: &'static str }
     /// Instances by what they do.

@@ -1,0 +1,112 @@
+//! What the filters of a subscription say of one change. Owns where that is found out: never
+//! under a lock that a watch may wait for, and never for long on a thread of the host. What a
+//! filter means is `wharf_core::filter`'s; which change is judged is the ledger's.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use wharf_core::diff::Verdict;
+use wharf_core::filter::{EvalError, Expression};
+use wharf_core::{Dropped, Object, OwnWrites, TargetKey};
+
+use super::dispatcher::{Dispatcher, Serving};
+use super::subscribed::Subscribed;
+use crate::telemetry::events::{ChangeDropped, FilterFailed};
+
+/// Text that may be looked through in place: some ten microseconds.
+const IN_PLACE_BYTES: usize = 64 << 10;
+
+/// A change that has to be judged.
+pub(super) struct Case {
+    pub(super) subscribed: Arc<Subscribed>,
+    pub(super) serving: Arc<Serving>,
+    /// `None`: there is nothing to compare with.
+    pub(super) old: Option<Arc<Object>>,
+    pub(super) new: Arc<Object>,
+}
+
+/// A change that was judged.
+pub(super) struct Judged {
+    case: Case,
+    dropped: Option<Dropped>,
+}
+
+/// An expression that could not be evaluated, and why.
+type Failure = (String, String);
+
+impl Case {
+    /// Asks the filters. Should that be cut short the change is wanted: nothing is lost.
+    pub(super) async fn judge(self, dispatcher: &Dispatcher, key: &TargetKey) -> Judged {
+        let (dropped, failures) = if self.is_cheap(key) {
+            self.ask(key)
+        } else {
+            let Self { subscribed, serving, old, new } = &self;
+            let aside = Self { subscribed: Arc::clone(subscribed), serving: Arc::clone(serving), old: old.clone(), new: Arc::clone(new) };
+            let key = key.clone();
+            let (told, answer) = oneshot::channel();
+            // Nobody listens any more if the key's worker has gone.
+            let work = move || drop(told.send(aside.ask(&key)));
+            serving.revision.aside(Box::new(work)).await;
+            answer.await.unwrap_or_default()
+        };
+        for (expression, error) in &failures {
+            let subscription = self.subscribed.subscription(key).map_or("", |subscription| &subscription.name);
+            FilterFailed { plugin: &dispatcher.label, subscription, key, expression, error }.emit(&dispatcher.shared.metrics);
+        }
+        Judged { case: self, dropped }
+    }
+
+    fn is_cheap(&self, key: &TargetKey) -> bool {
+        let Some(subscription) = self.subscribed.subscription(key) else { return true };
+        let filters = &subscription.filters;
+        let bytes = self.new.json().len().saturating_add(self.old.as_ref().map_or(0, |old| old.json().len()));
+        let passes = filters.only_if_changed.len().saturating_add(filters.expressions.len());
+        bytes.saturating_mul(passes) <= IN_PLACE_BYTES && !filters.expressions.iter().any(|expression| expression.loops())
+    }
+
+    fn ask(&self, key: &TargetKey) -> (Option<Dropped>, Vec<Failure>) {
+        let mut failures = Vec::new();
+        let dropped = self.subscribed.subscription(key).and_then(|subscription| {
+            let failed = |expression: &Expression, error: &EvalError| failures.push((expression.to_string(), error.to_string()));
+            subscription.filters.drops(self.old.as_deref(), &self.new, failed)
+        });
+        (dropped, failures)
+    }
+}
+
+/// What is known of a change by now.
+pub(super) fn verdict(
+    subscribed: &Arc<Subscribed>,
+    key: &TargetKey,
+    own: &OwnWrites<TargetKey>,
+    judged: Option<&Judged>,
+    (old, new): (Option<&Arc<Object>>, &Arc<Object>),
+) -> Verdict {
+    let Some(subscription) = subscribed.subscription(key) else { return Verdict::Wanted };
+    if subscription.ignore_own_writes && old.is_some_and(|old| own.lead(key, old.resource_version(), new.resource_version())) {
+        return Verdict::Dropped(Dropped::OwnWrite);
+    }
+    if subscription.filters.is_empty() {
+        return Verdict::Wanted;
+    }
+    let same = |judged: &&Judged| {
+        let case = &judged.case;
+        let same_old = match (&case.old, old) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        same_old && Arc::ptr_eq(&case.new, new) && Arc::ptr_eq(&case.subscribed, subscribed)
+    };
+    match judged.filter(same) {
+        Some(judged) => judged.dropped.map_or(Verdict::Wanted, Verdict::Dropped),
+        None => Verdict::Unknown,
+    }
+}
+
+/// Counts a change that was dropped, if one was.
+pub(super) fn note(dispatcher: &Dispatcher, key: &TargetKey, dropped: Option<Dropped>) {
+    if let Some(by) = dropped {
+        ChangeDropped { plugin: &dispatcher.label, key, by }.emit(&dispatcher.shared.metrics);
+    }
+}
