@@ -45,13 +45,37 @@ type Subscription struct {
 	Events []Change
 	// CachedOnly has the kind cached for reading, and never delivered.
 	CachedOnly bool
+	// OnlyIfChanged are pointers: only changes of a value at one of them count. None: all do.
+	OnlyIfChanged []string
+	// Filter is a CEL expression over object and old: only changes count for which it is true.
+	// old is null where there is nothing to compare with.
+	Filter string
+	// IgnoreOwnWrites says that changes that the plugin makes itself do not count.
+	IgnoreOwnWrites bool
+	// Map has a change call the handler for another object that this one names.
+	Map *Mapping
+}
+
+// Mapping is how an object names another. One of the fields besides To must be there.
+type Mapping struct {
+	// To is the name of the other's subscription.
+	To string `json:"to"`
+	// Owner is "any" or "controller".
+	Owner string `json:"owner,omitempty"`
+	// Label and Annotation are keys, Field is a pointer: the value there is a name.
+	Label      string `json:"label,omitempty"`
+	Annotation string `json:"annotation,omitempty"`
+	Field      string `json:"field,omitempty"`
 }
 
 // document is the description as JSON.
 func (d Description) document() any {
 	document := descriptionJSON{Name: d.Name, Version: d.Version, Reasons: d.reasons(), Subscribe: []subscriptionJSON{}}
 	for _, s := range d.Subscribe {
-		subscription := subscriptionJSON{s.Name, s.APIVersion, s.Kind, s.LabelSelector, s.FieldSelector, nil}
+		subscription := subscriptionJSON{
+			Name: s.Name, APIVersion: s.APIVersion, Kind: s.Kind, LabelSelector: s.LabelSelector, FieldSelector: s.FieldSelector,
+			OnlyIfChanged: s.OnlyIfChanged, Filter: s.Filter, IgnoreOwnWrites: s.IgnoreOwnWrites, Map: s.Map,
+		}
 		if len(s.Events) > 0 || s.CachedOnly {
 			events := s.Events
 			if s.CachedOnly {
@@ -93,6 +117,11 @@ type subscriptionJSON struct {
 	LabelSelector string    `json:"labelSelector,omitempty"`
 	FieldSelector string    `json:"fieldSelector,omitempty"`
 	Events        *[]Change `json:"events,omitempty"`
+
+	OnlyIfChanged   []string `json:"onlyIfChanged,omitempty"`
+	Filter          string   `json:"filter,omitempty"`
+	IgnoreOwnWrites bool     `json:"ignoreOwnWrites,omitempty"`
+	Map             *Mapping `json:"map,omitempty"`
 }
 
 type limitsJSON struct {

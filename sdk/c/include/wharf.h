@@ -35,6 +35,15 @@ extern "C" {
 
 enum { WHARF_MAX_SUBSCRIPTIONS = 16, WHARF_MAX_REASONS = 8 };
 
+/* How an object names another: `to` is the name of the other's subscription, and one of the others must be there. */
+typedef struct wharf_mapping {
+    const char *to;
+    const char *owner; /* "any" or "controller" */
+    const char *label; /* a key; its value is a name */
+    const char *annotation;
+    const char *field; /* a pointer */
+} wharf_mapping;
+
 /* One kind that the plugin asks to be told about. */
 typedef struct wharf_subscription {
     const char *name;           /* by which the Plugin document refers to it */
@@ -43,6 +52,10 @@ typedef struct wharf_subscription {
     const char *label_selector; /* NULL: all */
     const char *field_selector; /* metadata.name and metadata.namespace; NULL: all */
     unsigned events;            /* WHARF_ADD | WHARF_UPDATE | …; 0: all */
+    const char *const *only_if_changed; /* pointers, ended by NULL: only changes there count; NULL: all do */
+    const char *filter;                 /* CEL over object and old: only changes count for which it is true */
+    bool ignore_own_writes;             /* changes that the plugin makes itself do not count */
+    wharf_mapping map;                  /* a change calls the handler for another object; none without `to` */
 } wharf_subscription;
 
 /* What the plugin asks for. What is left out is not asked for. */

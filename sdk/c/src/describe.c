@@ -26,6 +26,26 @@ static void put_subscription(wharf_writer *w, const wharf_subscription *s) {
         }
         wharf_put_end(w);
     }
+    if (s->only_if_changed) {
+        wharf_put_array(w, "onlyIfChanged");
+        for (const char *const *pointer = s->only_if_changed; *pointer; pointer++) {
+            wharf_put_text(w, NULL, *pointer);
+        }
+        wharf_put_end(w);
+    }
+    put_if(w, "filter", s->filter);
+    if (s->ignore_own_writes) {
+        wharf_put_bool(w, "ignoreOwnWrites", true);
+    }
+    if (s->map.to) {
+        wharf_put_object(w, "map");
+        wharf_put_text(w, "to", s->map.to);
+        put_if(w, "owner", s->map.owner);
+        put_if(w, "label", s->map.label);
+        put_if(w, "annotation", s->map.annotation);
+        put_if(w, "field", s->map.field);
+        wharf_put_end(w);
+    }
     wharf_put_end(w);
 }
 

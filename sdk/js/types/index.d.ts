@@ -236,7 +236,23 @@ export interface Subscription extends Kind {
   fieldSelector?: string;
   /** The functions that are called; all by default. Empty: the kind is cached for reading, and never delivered. */
   events?: readonly Change[];
+  /** Only changes of a value at one of these pointers count: `/spec`, `/metadata/labels`. */
+  onlyIfChanged?: readonly string[];
+  /** Only changes count for which this CEL expression over `object` and `old` is true; `old` is null where there is nothing to compare with. */
+  filter?: string;
+  /** Changes that the plugin makes itself do not count. */
+  ignoreOwnWrites?: boolean;
+  /** A change calls the handler for another object that this one names, with cause `related`. */
+  map?: Mapping;
 }
+
+/** The name of the subscription that is called for, and how its object is found. */
+export type Mapping = { to: string } & (
+  | { owner: "any" | "controller" }
+  | { label: string }
+  | { annotation: string }
+  | { field: string }
+);
 
 /** What the plugin wishes for; the document decides. */
 export interface Limits {

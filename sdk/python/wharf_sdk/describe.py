@@ -6,7 +6,7 @@ The document narrows it and grants; a plugin never gets more than it asked for h
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -34,6 +34,16 @@ class Subscription:
     #: The functions that are called: `Change` or its word. None: all of them; empty: the
     #: kind is cached for reading, and never delivered.
     events: Sequence[str] | None = None
+    #: Only changes of a value at one of these pointers count; empty: all.
+    only_if_changed: Sequence[str] = ()
+    #: Only changes count for which this CEL expression over `object` and `old` is true; `old` is
+    #: null where there is nothing to compare with.
+    filter: str = ""
+    #: Changes that the plugin makes itself do not count.
+    ignore_own_writes: bool = False
+    #: A change calls the handler for another object: `to`, the name of its subscription, and one of
+    #: `owner` (`any` or `controller`), `label`, `annotation` and `field`.
+    map: Mapping[str, str] | None = None
 
     def to_value(self) -> dict[str, Any]:
         """As the host reads it."""
@@ -44,6 +54,14 @@ class Subscription:
             value["fieldSelector"] = self.field_selector
         if self.events is not None:
             value["events"] = [str(event) for event in self.events]
+        if self.only_if_changed:
+            value["onlyIfChanged"] = list(self.only_if_changed)
+        if self.filter:
+            value["filter"] = self.filter
+        if self.ignore_own_writes:
+            value["ignoreOwnWrites"] = True
+        if self.map is not None:
+            value["map"] = dict(self.map)
         return value
 
 

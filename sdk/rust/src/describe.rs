@@ -2,6 +2,7 @@
 //! narrows it and grants; a component never gets more than it asked for here.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -102,6 +103,41 @@ pub struct Subscription {
     field_selector: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    only_if_changed: Vec<Cow<'static, str>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    filter: Cow<'static, str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ignore_own_writes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<BTreeMap<&'static str, Cow<'static, str>>>,
+}
+
+/// How an object names the one that it matters to: see [`Subscription::maps_to`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Each of its owners of the other's kind.
+    Owner,
+    /// The owner that is its controller.
+    Controller,
+    /// The value of a label: `NAME`.
+    Label(Cow<'static, str>),
+    /// The value of an annotation: `NAME`, or `NAMESPACE/NAME`.
+    Annotation(Cow<'static, str>),
+    /// The value at a pointer, likewise.
+    Field(Cow<'static, str>),
+}
+
+impl By {
+    fn parts(self) -> (&'static str, Cow<'static, str>) {
+        match self {
+            Self::Owner => ("owner", "any".into()),
+            Self::Controller => ("owner", "controller".into()),
+            Self::Label(key) => ("label", key),
+            Self::Annotation(key) => ("annotation", key),
+            Self::Field(pointer) => ("field", pointer),
+        }
+    }
 }
 
 impl Subscription {
@@ -114,6 +150,10 @@ impl Subscription {
             label_selector: Cow::Borrowed(""),
             field_selector: Cow::Borrowed(""),
             events: None,
+            only_if_changed: Vec::new(),
+            filter: Cow::Borrowed(""),
+            ignore_own_writes: false,
+            map: None,
         }
     }
 
@@ -143,6 +183,36 @@ impl Subscription {
     pub fn cached_only(self) -> Self {
         self.events([])
     }
+
+    /// Only changes of a value at one of these pointers count: `/spec`, `/metadata/labels`.
+    #[must_use]
+    pub fn only_if_changed(mut self, pointers: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
+        self.only_if_changed.extend(pointers.into_iter().map(Into::into));
+        self
+    }
+
+    /// Only changes count for which this CEL expression over `object` and `old` is true; `old`
+    /// is null where there is nothing to compare with.
+    #[must_use]
+    pub fn filter(mut self, expression: impl Into<Cow<'static, str>>) -> Self {
+        self.filter = expression.into();
+        self
+    }
+
+    /// Changes that the plugin makes itself do not count.
+    #[must_use]
+    pub fn ignore_own_writes(mut self) -> Self {
+        self.ignore_own_writes = true;
+        self
+    }
+
+    /// A change of an object calls the handler for the one that it names, of the subscription
+    /// `name`, with the cause `related`.
+    #[must_use]
+    pub fn maps_to(mut self, name: impl Into<Cow<'static, str>>, by: By) -> Self {
+        self.map = Some(BTreeMap::from([("to", name.into()), by.parts()]));
+        self
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -169,7 +239,8 @@ mod tests {
     fn json_is_in_the_words_of_the_document() {
         let text = Description::new("a", "1")
             .subscribe(Subscription::new("main", "apps/v1", "Deployment").labels("team").events([Change::Add, Change::Delete]))
-            .subscribe(Subscription::new("maps", "v1", "ConfigMap").cached_only())
+            .subscribe(Subscription::new("maps", "v1", "ConfigMap").cached_only().maps_to("main", By::Label("app".into())))
+            .subscribe(Subscription::new("jobs", "batch/v1", "Job").only_if_changed(["/spec"]).filter("old == null").ignore_own_writes())
             .reasons(["NotACopy", "NotACopy", "Conflict"])
             .memory("32Mi")
             .deadline(Duration::from_secs(2))
@@ -184,7 +255,8 @@ mod tests {
                 "reasons": ["NotACopy", "Conflict", "ConfigInvalid", "ObjectInvalid", "GrantMissing", "Forbidden", "ServerUnavailable", "ApiError", "HandlerError"],
                 "subscribe": [
                     {"name": "main", "apiVersion": "apps/v1", "kind": "Deployment", "labelSelector": "team", "events": ["add", "delete"]},
-                    {"name": "maps", "apiVersion": "v1", "kind": "ConfigMap", "events": []},
+                    {"name": "maps", "apiVersion": "v1", "kind": "ConfigMap", "events": [], "map": {"to": "main", "label": "app"}},
+                    {"name": "jobs", "apiVersion": "batch/v1", "kind": "Job", "onlyIfChanged": ["/spec"], "filter": "old == null", "ignoreOwnWrites": true},
                 ],
                 "limits": {"memory": "32Mi", "deadline": "2000ms", "concurrency": 2},
             })

@@ -54,7 +54,7 @@ pub mod testing;
 
 pub use config::{ConfigError, config, config_raw, config_value};
 pub use delivery::{Cause, Change, Delivery, Removal};
-pub use describe::{Description, Subscription};
+pub use describe::{By, Description, Subscription};
 pub use event::{Event, ReadError, View};
 pub use handler::Handler;
 pub use object::{Gvk, ObjectRef};
