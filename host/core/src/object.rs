@@ -75,6 +75,17 @@ impl Object {
         })
     }
 
+    /// An object of which only these three are known, as after a restart of the host.
+    pub fn bare(key: ObjectKey, uid: Arc<str>, resource_version: &str) -> Self {
+        Self { key, uid, resource_version: Version::Apart(resource_version.into()), deleting: false, json: "".into() }
+    }
+
+    /// Is nothing but key, uid and version known? Then [`Self::json`] is empty, and no label
+    /// matches anything.
+    pub fn is_bare(&self) -> bool {
+        self.json.is_empty()
+    }
+
     /// Namespace and name.
     pub fn key(&self) -> &ObjectKey {
         &self.key
@@ -319,6 +330,15 @@ mod tests {
             assert_eq!((object.resource_version(), &**object.uid(), object.deleting()), (want, "", false), "{text}");
         }
         assert!(size_of::<Version>() <= 16);
+    }
+
+    #[test]
+    fn a_bare_object_has_no_body() {
+        let bare = Object::bare(ObjectKey::new("a", "n"), "u".into(), "7");
+        assert_eq!((&**bare.uid(), bare.resource_version(), bare.is_bare(), bare.deleting()), ("u", "7", true, false));
+        assert_eq!((bare.json(), bare.get(&Pointer::parse("/metadata").unwrap())), ("", None));
+        assert!(!bare.matches_labels(&Selector::parse("a").unwrap()));
+        assert!(!Object::parse(r#"{"metadata":{"name":"n"}}"#, &kind()).unwrap().is_bare());
     }
 
     proptest! {

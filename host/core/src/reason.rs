@@ -90,6 +90,8 @@ reasons! {
     WatchExpired => "nothing: no change is lost",
     /// The server sent something that is no Kubernetes object.
     Undecodable => "look at the object in the message; the informer lists again until it can be read",
+    /// What plugins were told cannot be written to the data folder, or not be read from it.
+    CheckpointUnusable => "look at the disk of the data folder: room, rights, faults; events are handled meanwhile, and after a restart all over again",
     /// The host could not read a folder, file or setting of its own.
     HostConfigInvalid => "correct the setting that the message names; `wharf run --print-config` shows where each comes from",
 }

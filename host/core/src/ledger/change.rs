@@ -18,12 +18,16 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         let Here { key, slot, now } = here;
         if let Some(entry) = self.side.get_mut(key) {
             entry.marks.insert(mark);
-            return true;
+        } else {
+            let Some((slot, now)) = slot.zip(now) else { return false };
+            let Some(settled) = self.told(slot, now) else { return false };
+            self.slots.take(slot);
+            self.open(key.clone(), settled, now.clone()).marks.insert(mark);
         }
-        let Some((slot, now)) = slot.zip(now) else { return false };
-        let Some(settled) = self.told(slot, now) else { return false };
-        self.slots.take(slot);
-        self.open(key.clone(), settled, now.clone()).marks.insert(mark);
+        // The next pass over everything comes by itself.
+        if mark != Mark::Resync {
+            self.dirty.note(key);
+        }
         true
     }
 
@@ -58,6 +62,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
                 dropped.push(key);
             }
         }
+        self.dirty.note_all(&dropped);
         dropped
     }
 
@@ -94,6 +99,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
                 marked.push(key);
             }
         }
+        self.dirty.note_all(&marked);
         marked
     }
 }

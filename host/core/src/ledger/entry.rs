@@ -169,7 +169,9 @@ impl<S: State> Entry<S> {
     }
 
     /// The store changed from `old` to `new` under this key.
-    pub(super) fn observe(&mut self, old: Option<&S>, new: Option<&S>, final_state: Option<&S>, final_known: bool) {
+    /// True if a final state was noted.
+    pub(super) fn observe(&mut self, old: Option<&S>, new: Option<&S>, final_state: Option<&S>, final_known: bool) -> bool {
+        let known = self.tombstone.is_some();
         if let Some(old) = old
             && old.uid() == self.uid()
             && new.is_none_or(|new| new.uid() != old.uid())
@@ -185,6 +187,14 @@ impl<S: State> Entry<S> {
         if new.is_some_and(|new| new.uid() == self.uid()) {
             self.tombstone = None;
         }
+        self.tombstone.is_some() && !known
+    }
+
+    /// As it was written down: beside the last state, what of the others is known.
+    pub(super) fn set_states(&mut self, tried: bool, before: Option<S>, tombstone: Option<(S, bool)>) {
+        self.tried = tried;
+        self.before = before;
+        self.tombstone = tombstone.map(Box::new);
     }
 
     /// A change was dropped: `now` is what later changes are judged against, and shown as

@@ -122,6 +122,9 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
             let next = Next { due: entry.due, again: deleted, parked: entry.parked().is_some(), fenced: false };
             (next, now.and_then(|now| entry.settled(now)))
         });
+        if ended.as_ref().is_some_and(|(next, _)| !next.fenced) {
+            self.dirty.note(key);
+        }
         match (ended, slot) {
             (None, _) => Next::FENCED,
             (Some((next, _)), _) if next.fenced => next,

@@ -19,7 +19,7 @@ pub enum Mark {
 
 impl Mark {
     /// Weakest first.
-    const ALL: [Self; 4] = [Self::Resync, Self::Related, Self::Reload, Self::Manual];
+    pub(super) const ALL: [Self; 4] = [Self::Resync, Self::Related, Self::Reload, Self::Manual];
 
     /// What the guest is told.
     pub const fn cause(self) -> Cause {
@@ -31,7 +31,7 @@ impl Mark {
         }
     }
 
-    const fn bit(self) -> u8 {
+    pub(super) const fn bit(self) -> u8 {
         match self {
             Self::Resync => 0b0001,
             Self::Reload => 0b0010,
@@ -51,6 +51,10 @@ impl MarkSet {
         self.0 & mark.bit() != 0
     }
 
+    pub(super) const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Is nothing in the set?
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -62,7 +66,7 @@ impl MarkSet {
 /// A second mark of a kind adds nothing while the first is pending, so a bit per kind is
 /// enough. A mark that comes during a call takes its bit out of `taken`: the end of that
 /// call does not use it up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     pending: MarkSet,
     taken: MarkSet,

@@ -2,13 +2,16 @@
 //!
 //! Owns the entries and every step between them. Steps are in files by occasion: the
 //! store changes (`observe` here), a worker takes a key (`start`), a call ends (`finish`),
-//! the plugin changes (`change`), a key is as it should be (`settle`). It reads no clock and
-//! no store: both are handed in. It never keeps a queue; it says what to enqueue, and when.
+//! the plugin changes (`change`), a key is as it should be (`settle`), a host ends and another
+//! one begins (`persist`). It reads no clock and no store: both are handed in. It never keeps a queue; it says what to enqueue, and when.
 
 mod change;
+mod dirty;
 mod entry;
 mod finish;
 mod marks;
+mod persist;
+mod record;
 mod settle;
 mod side;
 mod slots;
@@ -22,18 +25,22 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use crate::diff::State;
+use dirty::Dirty;
 use side::Side;
 use slots::Slots;
 
 pub use entry::{Parked, ParkedBy};
 pub use finish::{Finished, Next, Policy};
 pub use marks::{Mark, MarkSet};
+pub use persist::{Kept, Restored};
+pub use record::{Record, RecordedFailure};
 pub use settle::Here;
 pub use slots::Slot;
 pub use start::{Call, Start, Token};
 pub use view::{EntryView, FailureState, FailureView};
 
-/// Time since the host's start, from a clock that never goes back.
+/// Time on the host's clock, which never goes back while the host runs. Where a ledger is to
+/// outlive its host, the clocks of both must tell the time of day.
 pub type Time = Duration;
 
 /// One plugin's ledger.
@@ -55,13 +62,14 @@ pub type Time = Duration;
 pub struct Ledger<K, S> {
     side: Side<K, S>,
     slots: Slots,
+    dirty: Dirty<K>,
     serial: u64,
 }
 
 impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     /// An empty ledger.
     pub fn new() -> Self {
-        Self { side: Side::new(), slots: Slots::default(), serial: 0 }
+        Self { side: Side::new(), slots: Slots::default(), dirty: Dirty::new(), serial: 0 }
     }
 
     /// The store changed `here`, from `old` to what is there now: notes the final state of an
@@ -79,8 +87,8 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
             Some((settled, state)) => Some(self.open(here.key.clone(), settled, state)),
             None => self.side.get_mut(here.key),
         };
-        if let Some(entry) = entry {
-            entry.observe(old, here.now, final_state, final_known);
+        if entry.is_some_and(|entry| entry.observe(old, here.now, final_state, final_known)) {
+            self.dirty.note(here.key);
         }
     }
 

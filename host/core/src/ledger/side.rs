@@ -71,8 +71,9 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
         Some(out)
     }
 
-    /// Puts in an entry that is not parked, in place of the one that may be there.
+    /// Puts in an entry, in place of the one that may be there.
     pub(super) fn insert(&mut self, key: K, entry: Entry<S>) {
+        self.parked = self.parked.saturating_add(usize::from(entry.parked().is_some()));
         if let Some(old) = self.entries.insert(key, entry) {
             self.count_out(&old);
         }

@@ -105,10 +105,12 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         match (decision, now) {
             (Decision::Forget, _) => {
                 self.side.remove(key);
+                self.dirty.note(key);
                 Start::Again
             }
             (Decision::Filter(by), Some(now)) => {
                 let next_due = self.filter(key, now, revision);
+                self.dirty.note(key);
                 self.settle(here);
                 Start::Nothing { next_due, dropped: Some(by) }
             }
@@ -170,6 +172,7 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         entry.called_by = revision;
         // Due at once, should the call never end.
         entry.due = Some(time);
+        self.dirty.note(key);
         Call {
             event,
             current,

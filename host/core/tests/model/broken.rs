@@ -1,9 +1,12 @@
 //! A ledger that breaks one rule on purpose, or none: it perturbs what goes into the real
 //! one and what comes out.
 
+use std::collections::HashSet;
+use std::task::Waker;
+
 use wharf_core::diff::Verdict::Wanted;
 use wharf_core::event::Removal;
-use wharf_core::ledger::{Finished, Here, Ledger, Mark, Next, Policy, Slot, Start, Time, Token};
+use wharf_core::ledger::{Finished, Here, Ledger, Mark, Next, Policy, Record, Slot, Start, Time, Token};
 use wharf_core::plugin::Replay;
 use wharf_core::{Event, EventSet, Rules};
 
@@ -63,14 +66,22 @@ pub(crate) enum Broken {
     Applied,
     /// Keys are decided on while a write is in flight.
     Flight,
+    /// Calls that have not succeeded are not written down.
+    Attempts,
+    /// Marks are not written down.
+    Marks,
+    /// Nobody remembers under which subscription a ledger was written.
+    Scope,
+    /// ... nor under which revision.
+    Replay,
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 24] = {
+    pub(crate) const ALL: [Self; 28] = {
         use Broken::*;
         [
             Fence, Tombstones, Early, Asleep, Uid, Taken, Rearm, Due, Cancel, Hold, Quiet, Again, Narrow, Withdrawn, Parked, Removal,
-            Previous, Slots, Moving, Base, Stale, Chain, Applied, Flight,
+            Previous, Slots, Moving, Base, Stale, Chain, Applied, Flight, Attempts, Marks, Scope, Replay,
         ]
     };
 }
@@ -92,6 +103,12 @@ pub(crate) struct Narrow<'a> {
     pub(crate) now: &'a dyn Fn(&Key) -> Option<Obj>,
 }
 
+fn tracked() -> Ledger<Key, Obj> {
+    let mut ledger = Ledger::new();
+    ledger.track(Waker::noop().clone());
+    ledger
+}
+
 pub(crate) struct Guarded {
     ledger: Ledger<Key, Obj>,
     broken: Option<Broken>,
@@ -101,7 +118,32 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     pub(crate) fn new(broken: Option<Broken>) -> Self {
-        Self { ledger: Ledger::new(), broken, twin: broken.is_none().then(Twin::new) }
+        Self { ledger: tracked(), broken, twin: broken.is_none().then(Twin::new) }
+    }
+
+    /// The host ends, and another one begins.
+    pub(crate) fn restart(&mut self) {
+        self.ledger = tracked();
+        self.twin.iter_mut().for_each(Twin::restart);
+    }
+
+    pub(crate) fn restore(&mut self, here: At<'_>, bytes: &[u8], body: Option<&Obj>) -> Verdict {
+        let Some(mut record) = Record::decode(bytes) else { return Err(format!("{}: a record that cannot be read", here.key)) };
+        if self.is(Broken::Attempts) {
+            if record.revision == 0 {
+                return Ok(());
+            }
+            (record.tried, record.before, record.dying, record.tombstone) = (false, None, false, None);
+        }
+        let _open = self.ledger.restore(here, &record, body, &|version| Obj::bare(here.key, record.uid, version));
+        if let Some(twin) = &mut self.twin {
+            twin.restore(here, &record, body);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take_dirty(&mut self) -> HashSet<Key> {
+        self.ledger.take_dirty()
     }
 
     pub(crate) fn real(&self) -> &Ledger<Key, Obj> {
@@ -133,7 +175,12 @@ impl Guarded {
         if around.busy && self.is(Broken::Taken) {
             return self.ledger.entry(here).is_some();
         }
+        let before = self.is(Broken::Marks).then(|| self.ledger.take_dirty());
         let known = self.ledger.mark(here, mark);
+        if let Some(before) = before {
+            self.ledger.take_dirty();
+            self.ledger.note_dirty(&before);
+        }
         if let Some(twin) = &mut self.twin {
             twin.mark(here, mark, known);
         }

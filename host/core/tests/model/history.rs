@@ -39,6 +39,13 @@ pub(crate) enum Op {
     Manual(usize, Key),
     /// Another informer serves the plugin.
     Move(usize),
+    /// What the ledgers know is written down.
+    Flush,
+    /// The host ends without a word, and another one begins.
+    Crash,
+    /// Likewise, with another revision or subscription.
+    OfflineSwap(usize, Replay),
+    OfflineSubscribe(usize, &'static str),
 }
 
 /// How a call ends.
@@ -76,7 +83,7 @@ const ENDS: [End; 11] = {
 type Make = fn(&mut Rng) -> Op;
 
 /// Steps with their weights; a plugin is 0 or 1.
-const STEPS: [(u64, Make); 23] = [
+const STEPS: [(u64, Make); 27] = [
     (60, |r| Op::Create(r.one(&OFTEN), r.one(&['x', 'x', 'y']), r.below(3))),
     (40, |r| Op::Remove(r.one(&OFTEN))),
     (80, |r| Op::Spec(r.one(&OFTEN), r.below(3))),
@@ -100,6 +107,10 @@ const STEPS: [(u64, Make); 23] = [
     (20, |r| Op::Related(r.below(2) as usize, r.one(&OFTEN))),
     (10, |r| Op::Manual(r.below(2) as usize, r.one(&OFTEN))),
     (20, |r| Op::Move(r.below(2) as usize)),
+    (40, |_| Op::Flush),
+    (20, |_| Op::Crash),
+    (5, |r| Op::OfflineSwap(r.below(2) as usize, r.one(&[Replay::All, Replay::Failed, Replay::None]))),
+    (5, |r| Op::OfflineSubscribe(r.below(2) as usize, r.one(&["x", "y", "xy"]))),
 ];
 
 /// The history of a seed. Each has its own stress: the weights vary.

@@ -7,10 +7,14 @@
 //! it after every step. A failing history is made short and printed. Then the rules are
 //! broken on purpose, one by one, to show that the witness can fail.
 //!
+//! What ledgers know is written down now and then; a host that crashes begins again with that.
+//!
 //! `WHARF_HISTORIES` sets how many histories are played (3000 by default).
 
 #[cfg(test)]
 mod broken;
+#[cfg(test)]
+mod disk;
 #[cfg(test)]
 mod history;
 #[cfg(test)]

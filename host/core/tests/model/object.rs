@@ -18,6 +18,8 @@ pub(crate) struct Body {
     pub(crate) label: char,
     pub(crate) spec: u64,
     pub(crate) status: u64,
+    /// Only uid and version are known.
+    pub(crate) bare: bool,
     /// `uid` and `version` as the ledger sees them.
     text: (String, String),
 }
@@ -30,7 +32,14 @@ impl Obj {
     /// `blind` hides the uid from the ledger: all objects of a name look like one.
     pub(crate) fn new(key: Key, uid: u64, version: u64, (label, spec, status): (char, u64, u64), blind: bool) -> Self {
         let text = (if blind { String::new() } else { uid.to_string() }, version.to_string());
-        Self(Arc::new(Body { key, uid, version, label, spec, status, text }))
+        Self(Arc::new(Body { key, uid, version, label, spec, status, bare: false, text }))
+    }
+
+    /// One that was read back without its body.
+    pub(crate) fn bare(key: Key, uid: &str, version: &str) -> Self {
+        let number = |text: &str| text.parse().unwrap_or_default();
+        let text = (uid.to_owned(), version.to_owned());
+        Self(Arc::new(Body { key, uid: number(uid), version: number(version), label: ' ', spec: 0, status: 0, bare: true, text }))
     }
 }
 

@@ -6,11 +6,13 @@ use std::fmt;
 
 use wharf_core::diff::Verdict as Judged;
 use wharf_core::event::Removal;
-use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Policy, Start, Time, Token};
+use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Policy, Record, Start, Time, Token};
 use wharf_core::outcome::{Fault, Strike};
+use wharf_core::plugin::Replay;
 use wharf_core::{Dropped, Event, EventSet, OwnWrites, Reason, Rules, State};
 
 use crate::broken::{Around, Broken, Guarded};
+use crate::disk::Disk;
 use crate::history::End;
 use crate::object::{KEYS, Key, Obj};
 use crate::store::{INFORMERS, Store};
@@ -29,6 +31,8 @@ pub(crate) struct Sub {
     /// of one.
     pub(crate) even: bool,
     pub(crate) ignore_own: bool,
+    /// Last states are written down whole.
+    pub(crate) bodies: bool,
 }
 
 impl Sub {
@@ -54,6 +58,8 @@ pub(crate) struct Running {
     pub(crate) uid: u64,
     pub(crate) current: Obj,
     pub(crate) previous: Option<Obj>,
+    /// There is a previous state, but nobody knows it any more.
+    pub(crate) previous_bare: bool,
     pub(crate) removal: Removal,
     pub(crate) final_known: bool,
     pub(crate) attempt: u32,
@@ -66,7 +72,9 @@ impl Running {
     fn new(key: Key, uid: u64, call: Call<Obj>, revision: u64) -> (Self, Token) {
         let Call { event, current, previous, removal, final_state_unknown, attempt, taken, token, .. } = call;
         let (final_known, unmarked) = (!final_state_unknown, taken.is_empty());
-        (Self { key, event, uid, current, previous, removal, final_known, attempt, unmarked, revision }, token)
+        let previous_bare = previous.as_ref().is_some_and(|previous| previous.bare);
+        let previous = previous.filter(|_| !previous_bare);
+        (Self { key, event, uid, current, previous, previous_bare, removal, final_known, attempt, unmarked, revision }, token)
     }
 }
 
@@ -88,6 +96,8 @@ pub(crate) struct Plugin {
     pub(crate) revision: u64,
     pub(crate) old_revision: Option<u64>,
     pub(crate) withdrawn: u64,
+    pub(crate) policy: Replay,
+    disk: Disk,
     pub(crate) revoked: bool,
     pub(crate) ledger: Guarded,
     /// Which of the store's informers it reads from.
@@ -109,11 +119,14 @@ pub(crate) struct Plugin {
 
 impl Plugin {
     pub(crate) fn new(sub: Sub, broken: Option<Broken>) -> Self {
+        let disk = Disk { labels: sub.labels, revision: 1, ..Disk::default() };
         Self {
             sub,
             revision: 1,
             old_revision: None,
             withdrawn: 0,
+            policy: Replay::All,
+            disk,
             revoked: false,
             ledger: Guarded::new(broken),
             informer: 0,
@@ -182,6 +195,37 @@ impl Plugin {
         if unsettled.is_empty() { Ok(()) } else { Err(format!("{unsettled:?} are not settled")) }
     }
 
+    /// Writes down what changed.
+    pub(crate) fn flush(&mut self, store: &Store) -> Verdict {
+        let dirty = self.ledger.take_dirty();
+        (self.disk.labels, self.disk.revision) = (self.sub.labels, self.revision);
+        self.witness.flushed();
+        self.disk.flush(&self.ledger, dirty, store, self.informer, self.sub.bodies)
+    }
+
+    /// The host is gone, and another one reads what was written down.
+    pub(crate) fn crash(&mut self, old: &Store, new: &Store) -> Result<Disk, String> {
+        for (call, _) in std::mem::take(&mut self.running) {
+            if self.ledger.real().entry(old.here(self.informer, &call.key)).is_some() {
+                self.witness.interrupted(call.key);
+            }
+        }
+        let lost = self.ledger.take_dirty();
+        (self.queue, self.dirty, self.timers, self.informer) = Default::default();
+        (self.judged, self.own, self.in_flight) = Default::default();
+        let disk = self.disk.clone();
+        self.ledger.restart();
+        for (key, bytes) in &disk.records {
+            self.ledger.restore(new.here(self.informer, key), bytes, disk.bodies.get(key))?;
+            let uid = Record::decode(bytes).and_then(|record| record.uid.parse().ok());
+            self.uids.extend(uid.map(|uid| (*key, uid)));
+        }
+        for key in lost {
+            self.witness.crashed(key, self.uid(new, key));
+        }
+        Ok(disk)
+    }
+
     /// The uid that the plugin was last called for, or that was filtered.
     pub(crate) fn uid(&self, store: &Store, key: Key) -> Option<u64> {
         self.ledger.real().entry(store.here(self.informer, &key)).and(self.uids.get(key).copied())
@@ -201,6 +245,10 @@ impl Plugin {
         let base = if self.ledger.is(Broken::Base) { self.witness.previous(key).cloned() } else { None };
         let verdict = |old: Option<&Obj>, new: &Obj| {
             let old = if let Some(base) = &base { old.and(Some(base)) } else { old };
+            // Of a state that was written down without its body nothing can be said.
+            if old.is_some_and(|old| old.bare) {
+                return Judged::Wanted;
+            }
             if sub.ignore_own && old.is_some_and(|old| own_write(own, key, old, new, chain)) {
                 return Judged::Dropped(Dropped::OwnWrite);
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 
 use wharf_core::Rules;
-use wharf_core::ledger::{Call, Finished, Here, Ledger, Mark, Next, Policy, Start, Time, Token};
+use wharf_core::ledger::{Call, Finished, Here, Ledger, Mark, Next, Policy, Record, Start, Time, Token};
 use wharf_core::plugin::Replay;
 
 use crate::broken::Narrow;
@@ -78,6 +78,14 @@ impl Twin {
         }
         self.agree("parked", real.parked(), parked);
         self.differs.take().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new();
+    }
+
+    pub(crate) fn restore(&mut self, here: At<'_>, record: &Record<'_>, body: Option<&Obj>) {
+        let _open = self.ledger.restore(unslotted(here), record, body, &|version| Obj::bare(here.key, record.uid, version));
     }
 
     fn agree<T: PartialEq + Debug>(&mut self, what: &str, real: T, own: T) {

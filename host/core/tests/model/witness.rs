@@ -56,6 +56,23 @@ pub(crate) struct Witness {
     deletes: HashSet<u64>,
     /// Versions that the plugin wrote itself: upon which, and whether the host can know.
     wrote: HashMap<u64, (u64, bool)>,
+    /// What every uid was the key of.
+    uids: HashMap<u64, Key>,
+    /// Keys for which a crash forgot something: anything goes until they are told of again.
+    amnesty: HashSet<Key>,
+    /// There was a crash: what the store knew of final states is not all that there is.
+    restarted: bool,
+    safe: Safe,
+}
+
+/// What a crash does not take away once it was written down.
+#[derive(Clone, Default)]
+struct Safe {
+    settled: HashMap<Key, (u64, u64)>,
+    parked: HashSet<Key>,
+    hold: HashMap<Key, u64>,
+    promised: HashMap<Key, u64>,
+    handled: HashMap<Key, u64>,
 }
 
 impl Witness {
@@ -90,6 +107,50 @@ impl Witness {
         keys.into_iter().for_each(|key| self.credit(key, Credit::Reload));
     }
 
+    /// What is known was written down.
+    pub(crate) fn flushed(&mut self) {
+        let Self { settled, parked, hold, promised, handled, .. } = self;
+        self.safe = Safe {
+            settled: settled.clone(),
+            parked: parked.clone(),
+            hold: hold.clone(),
+            promised: promised.clone(),
+            handled: handled.clone(),
+        };
+    }
+
+    /// A crash ended a call that counts.
+    pub(crate) fn interrupted(&mut self, key: Key) {
+        self.credit(key, Credit::Interrupted);
+        self.view.insert(key, View::Unknown);
+    }
+
+    /// A crash: what happened to the key since it was written down is forgotten. `uid` is the
+    /// one that the plugin still knows.
+    pub(crate) fn crashed(&mut self, key: Key, uid: Option<u64>) {
+        self.touched.retain(|touched, of| *of != key || Some(*touched) == uid);
+        self.amnesty.insert(key);
+        self.view.remove(key);
+        self.credit.remove(key);
+        restored(&mut self.settled, &self.safe.settled, key);
+        restored(&mut self.hold, &self.safe.hold, key);
+        restored(&mut self.promised, &self.safe.promised, key);
+        restored(&mut self.handled, &self.safe.handled, key);
+        self.parked.remove(key);
+        if self.safe.parked.contains(key) {
+            self.parked.insert(key);
+        }
+        self.narrowed.retain(|uid| self.uids.get(uid) != Some(&key));
+        self.deletes.retain(|uid| self.uids.get(uid) != Some(&key));
+    }
+
+    /// Stores begin anew.
+    pub(crate) fn restarted(&mut self) {
+        self.restarted = true;
+        // Nobody remembers which writes were the plugin's own.
+        self.wrote.clear();
+    }
+
     fn forget(&mut self, key: Key) {
         self.last.remove(key);
         self.previous.remove(key);
@@ -120,15 +181,17 @@ impl Witness {
     pub(crate) fn filtered(&mut self, sub: &Sub, o: &Obj, failed: bool) -> Verdict {
         let last = self.last.get(o.key).filter(|last| last.uid == o.uid && !self.deletes.contains(&o.uid));
         let own = sub.ignore_own && last.is_some_and(|last| self.own(last.version, o.version, false));
-        if sub.wants_all_changes() && !own && sub.drops(last, o).is_none() {
+        let excused = self.amnesty.contains(o.key);
+        if sub.wants_all_changes() && !own && !excused && sub.drops(last, o).is_none() {
             return Err(format!("{o} wrongly dropped, last was {last:?}"));
         }
         if !failed {
             self.previous.insert(o.key, o.clone());
             self.settled.insert(o.key, (o.uid, o.version));
         }
+        self.uids.insert(o.uid, o.key);
         // A delete that was tried undid all before: the key starts anew.
-        if self.deletes.remove(&o.uid) {
+        if self.deletes.remove(&o.uid) || self.amnesty.contains(o.key) {
             self.hold.remove(o.key);
             self.promised.remove(o.key);
             self.credit.remove(o.key);
@@ -147,10 +210,11 @@ impl Witness {
             reasons.remove(&Credit::Resync);
         }
         let pressed = [Credit::Reload, Credit::Manual, Credit::Interrupted].iter().any(|r| reasons.contains(r));
-        if self.hold.get(key).is_some_and(|hold| time < *hold) && !pressed {
+        let excused = self.amnesty.contains(key);
+        if self.hold.get(key).is_some_and(|hold| time < *hold) && !pressed && !excused {
             return Err(format!("{c} before its retry-after"));
         }
-        let due = !reasons.is_empty() || self.wake.get(key).is_some_and(|wake| time >= *wake);
+        let due = !reasons.is_empty() || excused || self.wake.get(key).is_some_and(|wake| time >= *wake);
         match c.event {
             Event::Delete => self.delete_called(sub, c, now, due, tombstone),
             Event::Add | Event::Update => self.state_called(sub, c, due),
@@ -168,7 +232,9 @@ impl Witness {
             return Err(format!("{c}: final state of another uid ({})", c.uid));
         }
         let told = if c.removal == Removal::Unmatched { now.map(|now| (now, true)) } else { tombstone.map(|(o, known)| (o, *known)) };
-        if told != Some((&c.current, c.final_known)) {
+        // After a restart an older state may stand in, or none, but never for the final one.
+        let stands_in = self.restarted && !c.final_known;
+        if told != Some((&c.current, c.final_known)) && !stands_in {
             return Err(format!("{c}: this is not the final state, but {told:?}"));
         }
         if c.removal == Removal::Replaced && !now.is_some_and(|now| sub.matches(now)) {
@@ -187,7 +253,9 @@ impl Witness {
             return Err(format!("{c}: needless, nothing new"));
         }
         let base = last.filter(|last| ended && last.uid == o.uid);
-        if let Some(by) = sub.drops(base, o).filter(|_| !due) {
+        // What a restart left without a body cannot be compared.
+        let compared = !self.restarted || sub.bodies;
+        if let Some(by) = sub.drops(base, o).filter(|_| !due && compared) {
             return Err(format!("{c}: needless, dropped by {}", by.as_str()));
         }
         if sub.ignore_own && same.is_some_and(|last| self.own(last.version, o.version, true)) {
@@ -206,6 +274,7 @@ impl Witness {
         self.check_previous(c)?;
         self.deletes.remove(&o.uid);
         self.narrowed.remove(&o.uid);
+        self.uids.insert(o.uid, key);
         self.last.insert(key, o.clone());
         self.touched.insert(o.uid, key);
         self.settled.remove(key);
@@ -214,7 +283,11 @@ impl Witness {
 
     fn check_previous(&self, c: &Running) -> Verdict {
         let want = self.previous.get(c.key);
-        if c.previous.as_ref() == want { Ok(()) } else { Err(format!("{c}: previous is {:?}, not {want:?}", c.previous)) }
+        if c.previous.as_ref() == want || c.previous_bare || self.amnesty.contains(c.key) {
+            Ok(())
+        } else {
+            Err(format!("{c}: previous is {:?}, not {want:?}", c.previous))
+        }
     }
 
     /// A call ended and counts.
@@ -252,6 +325,7 @@ impl Witness {
             if matches!(end, End::Done | End::Permanent) {
                 self.touched.remove(&c.uid);
                 self.deletes.remove(&c.uid);
+                self.amnesty.remove(key);
                 self.forget(key);
             }
             return;
@@ -266,6 +340,7 @@ impl Witness {
         if !(c.event == Event::Update && same && c.attempt == 1 && c.unmarked) {
             self.view.insert(key, View::Holds(c.current.spec));
         }
+        self.amnesty.remove(key);
         self.previous.insert(key, c.current.clone());
         self.settled.insert(key, (c.current.uid, c.current.version));
     }
@@ -304,6 +379,11 @@ impl Witness {
         }
         Ok(())
     }
+}
+
+fn restored<T: Copy>(now: &mut HashMap<Key, T>, safe: &HashMap<Key, T>, key: Key) {
+    now.remove(key);
+    now.extend(safe.get(key).map(|value| (key, *value)));
 }
 
 impl Sub {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use wharf_core::ledger::{Here, Mark};
+use wharf_core::plugin::Replay;
 use wharf_core::{Event, EventSet};
 
 use crate::broken::{Broken, Narrow};
 use crate::history::{End, Op};
-use crate::object::{Key, Obj};
+use crate::object::{KEYS, Key, Obj};
 use crate::plugin::{PARK, Plugin, Sub};
 use crate::rng::Rng;
 use crate::store::Store;
@@ -86,6 +87,16 @@ impl World {
             Op::Finish(p, n, end) if !self.plugins[p].running.is_empty() => self.finish(p, n, end),
             Op::Tick(seconds) => self.tick(seconds),
             Op::Move(p) => return self.plugins[p].relocate(&self.store),
+            Op::Flush => return self.plugins.iter_mut().try_for_each(|p| p.flush(&self.store)),
+            Op::Crash => return self.crash(),
+            Op::OfflineSwap(p, policy) => {
+                swap(&mut self.plugins[p], policy);
+                return self.crash();
+            }
+            Op::OfflineSubscribe(p, labels) => {
+                self.plugins[p].sub.labels = labels;
+                return self.crash();
+            }
             _ => self.operate(op),
         }
         Ok(())
@@ -200,20 +211,22 @@ impl World {
         let p = &mut self.plugins[n];
         match op {
             Op::Swap(_, policy) => {
-                p.old_revision = Some(p.revision);
-                p.revision = p.revision.max(p.withdrawn) + 1;
+                swap(p, policy);
                 let keys = p.ledger.replay(self.store.stored(p.informer), policy);
                 reload(p, keys);
             }
             Op::Rollback(_) => {
                 if let Some(old) = p.old_revision.take() {
                     p.withdrawn = std::mem::replace(&mut p.revision, old);
-                    let keys = p.ledger.rollback(self.store.stored(p.informer), p.withdrawn);
-                    p.witness.withdrawn(p.withdrawn);
-                    reload(p, keys);
+                    roll_back(p, &self.store);
                 }
             }
-            Op::Subscribe(_, labels) => subscribe(p, labels, &self.store, &self.tombstones),
+            Op::Subscribe(_, labels) => {
+                let old = Sub { labels: p.sub.labels, ..p.sub };
+                p.sub.labels = labels;
+                narrow(p, &old, &self.store, true);
+                p.everything(&self.store);
+            }
             Op::Revoke(_) => p.revoked = true,
             Op::Grant(_) => {
                 p.revoked = false;
@@ -227,6 +240,39 @@ impl World {
             Op::Manual(_, key) => p.mark(&self.store, key, Mark::Manual, Credit::Manual),
             _ => {}
         }
+    }
+
+    /// The host is gone; another one lists what there is, and reads what was written down.
+    fn crash(&mut self) -> Verdict {
+        self.pending.clear();
+        self.cut = false;
+        let mut store = Store::new();
+        for (key, object) in &self.truth {
+            store.put(key, Some(object.clone()));
+        }
+        let old = std::mem::replace(&mut self.store, store);
+        for p in &mut self.plugins {
+            let disk = p.crash(&old, &self.store)?;
+            p.witness.restarted();
+            if disk.labels != p.sub.labels {
+                let old = Sub { labels: disk.labels, ..p.sub.clone() };
+                let known = !p.ledger.is(Broken::Scope);
+                narrow(p, &old, &self.store, known);
+            }
+            if disk.revision != p.revision {
+                if disk.revision == p.withdrawn {
+                    roll_back(p, &self.store);
+                } else if p.ledger.is(Broken::Replay) {
+                    let known: Vec<Key> = KEYS.into_iter().filter(|key| p.uid(&self.store, key).is_some()).collect();
+                    known.into_iter().filter(|_| p.policy == Replay::All).for_each(|key| p.witness.credit(key, Credit::Reload));
+                } else {
+                    let keys = p.ledger.replay(self.store.stored(p.informer), p.policy);
+                    reload(p, keys);
+                }
+            }
+            p.everything(&self.store);
+        }
+        Ok(())
     }
 
     /// Nothing fails any more, all queues drain, time goes on.
@@ -282,20 +328,35 @@ fn reload(p: &mut Plugin, keys: Vec<Key>) {
     }
 }
 
-fn subscribe(p: &mut Plugin, labels: &'static str, store: &Store, tombstones: &HashMap<u64, (Obj, bool)>) {
-    let new = Sub { labels, ..p.sub.clone() };
-    let old = std::mem::replace(&mut p.sub, new.clone());
+fn swap(p: &mut Plugin, policy: Replay) {
+    p.old_revision = Some(p.revision);
+    p.revision = p.revision.max(p.withdrawn) + 1;
+    p.policy = policy;
+}
+
+fn roll_back(p: &mut Plugin, store: &Store) {
+    let keys = p.ledger.rollback(store.stored(p.informer), p.withdrawn);
+    p.witness.withdrawn(p.withdrawn);
+    reload(p, keys);
+}
+
+/// The subscription was another one before, whether or not the ledger is told.
+fn narrow(p: &mut Plugin, old: &Sub, store: &Store, told: bool) {
+    let new = p.sub.clone();
     let keys: BTreeSet<Key> = p.ledger.real().unsettled().copied().chain(store.keys()).collect();
     for key in keys {
         let Some(uid) = p.uid(store, key) else { continue };
-        let object = store.get(key).filter(|now| now.uid == uid).or_else(|| tombstones.get(&uid).map(|(o, _)| o));
+        // Of what is gone a restart may have left no more than its name.
+        let here = store.here(p.informer, &key);
+        let object = here.now.filter(|now| now.uid == uid).or_else(|| p.ledger.real().last_state(here).filter(|last| !last.bare));
         if object.is_some_and(|o| old.matches(o) && !new.matches(o)) {
             p.witness.narrowed(key, uid);
         }
     }
     let by = Narrow { matched: &|_, o| old.matches(o), matches: &|_, o| new.matches(o), now: &|key| store.get(key).cloned() };
-    p.ledger.narrow(store.stored(p.informer), &by);
-    p.everything(store);
+    if told {
+        p.ledger.narrow(store.stored(p.informer), &by);
+    }
 }
 
 fn subscription(rng: &mut Rng) -> Sub {
@@ -307,5 +368,5 @@ fn subscription(rng: &mut Rng) -> Sub {
         _ => EventSet::ALL,
     };
     let (only_spec, even, ignore_own) = (rng.below(3) == 0, rng.below(4) == 0, rng.below(3) == 0);
-    Sub { labels: rng.one(&["x", "xy"]), events, only_spec, even, ignore_own }
+    Sub { labels: rng.one(&["x", "xy"]), events, only_spec, even, ignore_own, bodies: rng.below(2) == 0 }
 }
