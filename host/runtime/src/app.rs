@@ -19,8 +19,9 @@ use wharf_engine::{Engine, EngineConfig};
 use crate::admin::{
     ControlEndpoint, ControlServer, Health, LogControl, Operations, Probe, Server, StatusSource, serve_health, serve_metrics,
 };
+use crate::checkpoint::{Checkpoint, FileStore, OpenError};
 use crate::clock::Clock;
-use crate::config::{FailureSettings, InformerSettings, Settings};
+use crate::config::{CheckpointSettings, FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
 use crate::fairness::Fairness;
@@ -32,7 +33,7 @@ use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
 use crate::ports::recorder::Recorder;
 use crate::status::HostStatus;
-use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
+use crate::telemetry::events::{CheckpointFailed, CheckpointSetAside, HostReady, HostStopped, HostStopping};
 use crate::telemetry::metrics::Metrics;
 
 /// How long a host waits for its API server when it starts.
@@ -55,6 +56,7 @@ pub struct Host {
     informers: Informers,
     servers: Servers,
     follow: JoinHandle<()>,
+    checkpoint: Option<Arc<Checkpoint>>,
     recorder: JoinHandle<()>,
     /// Ends the source of plugins first, everything else after the drain.
     stop_plugins: CancellationToken,
@@ -104,10 +106,20 @@ impl Host {
         let FailureSettings { strikes, park, max_keys } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
         let clock = Clock::start();
-        let shared = Arc::new(Shared { clock, metrics: Arc::clone(&metrics), policy, history_bytes: settings.history_bytes });
+        let checkpoint = checkpoint(settings, clock, &metrics).await.map_err(StartError::Config)?;
+        if let Some(checkpoint) = &checkpoint {
+            tokio::spawn(Arc::clone(checkpoint).run(stop_rest.clone()));
+        }
+        let shared = Arc::new(Shared {
+            clock,
+            metrics: Arc::clone(&metrics),
+            policy,
+            history_bytes: settings.history_bytes,
+            checkpoint: checkpoint.clone(),
+        });
         let registry = Registry::new(stage, shared);
         let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
-        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone()));
+        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint.clone()));
         metrics.on_scrape(status.scraper());
         let servers = Servers::start(settings, metrics, &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
@@ -117,7 +129,7 @@ impl Host {
         guard_plugins.disarm();
         tracing::info!(target: "wharf::host", server = %connection.version, plugins = %settings.plugins_directory.display(), "host started");
         tokio::spawn(tell_when_ready(status, started, stop_plugins.clone()));
-        Ok(Self { registry, informers, servers, follow, recorder: recorder_task, stop_plugins, stop_rest })
+        Ok(Self { registry, informers, servers, follow, checkpoint, recorder: recorder_task, stop_plugins, stop_rest })
     }
 
     /// Waits until a part of the host that must run has ended by itself: a defect.
@@ -139,6 +151,10 @@ impl Host {
         // Ended or aborted: either way no plugin is added any more.
         let _ended = self.follow.await;
         let cancelled = self.registry.drain(deadline).await;
+        if let Some(checkpoint) = &self.checkpoint {
+            // A failure was told of; the last commit before it stands.
+            let _written = checkpoint.commit().await;
+        }
         self.informers.shutdown().await;
         self.stop_rest.cancel();
         if tokio::time::timeout(Duration::from_secs(2), self.recorder).await.is_err() {
@@ -147,6 +163,30 @@ impl Host {
         self.servers.stopped().await;
         HostStopped { cancelled, duration: started.elapsed() }.emit();
         cancelled
+    }
+}
+
+/// The checkpoints of this host, if it keeps any. One that cannot be kept costs a line in the log:
+/// the next start is a first start then.
+async fn checkpoint(settings: &Settings, clock: Clock, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<Checkpoint>>> {
+    let CheckpointSettings { enabled, max_bytes, body_bytes } = settings.checkpoint;
+    if !enabled {
+        return Ok(None);
+    }
+    let path = settings.data_directory.join("checkpoint.redb");
+    let opened = tokio::task::spawn_blocking(move || FileStore::open(&path, max_bytes, body_bytes)).await?;
+    match opened {
+        Ok((store, set_aside)) => {
+            if let Some(error) = set_aside {
+                CheckpointSetAside { error: &error, directory: &settings.data_directory }.emit(metrics);
+            }
+            Ok(Some(Checkpoint::new(Arc::new(store), clock, Arc::clone(metrics))))
+        }
+        Err(error @ OpenError::InUse(_)) => Err(error.into()),
+        Err(error) => {
+            CheckpointFailed { error: &error.to_string(), first: true }.emit(metrics);
+            Ok(None)
+        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! Monotonic time since the host's start, for the ledger, which has no clock of its own.
-//! Built on tokio's clock, so that tests run on paused time.
+//! The host's time for the ledger, which has no clock of its own: the time of day at the host's
+//! start, and what has passed since by a clock that never goes back. So times can be written down
+//! and read by the next host. Built on tokio's clock, so that tests run on paused time.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
@@ -9,16 +10,20 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: Instant,
+    /// Time of day at the start, since 1970.
+    day: Duration,
 }
 
 impl Clock {
     /// A clock that starts now.
     pub fn start() -> Self {
-        Self { start: Instant::now() }
+        // Before 1970 no clock is set.
+        let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self { start: Instant::now(), day }
     }
 
-    /// Time since the start.
+    /// Time since 1970. Never goes back, also where the machine's clock is set.
     pub fn now(&self) -> Duration {
-        self.start.elapsed()
+        self.day.saturating_add(self.start.elapsed())
     }
 }

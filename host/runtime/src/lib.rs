@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod app;
+pub mod checkpoint;
 pub mod clock;
 pub mod config;
 mod connect;

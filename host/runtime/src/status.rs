@@ -9,21 +9,23 @@ use wharf_core::Reason;
 
 use crate::admin::StatusSource;
 use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
+use crate::checkpoint::{Checkpoint, Usage};
 use crate::plugins::{PluginState, Registry};
-use crate::telemetry::metrics::{InformerSample, PluginSample, QueueSample, Snapshot};
+use crate::telemetry::metrics::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
 
 /// The state of a host, on demand.
 pub(crate) struct HostStatus {
     registry: Arc<Registry>,
     informers: Informers,
+    checkpoint: Option<Arc<Checkpoint>>,
     was_ready: AtomicBool,
     were_settled: AtomicBool,
 }
 
 impl HostStatus {
     /// Looks at these parts.
-    pub(crate) fn new(registry: Arc<Registry>, informers: Informers) -> Self {
-        Self { registry, informers, was_ready: AtomicBool::new(false), were_settled: AtomicBool::new(false) }
+    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, checkpoint: Option<Arc<Checkpoint>>) -> Self {
+        Self { registry, informers, checkpoint, was_ready: AtomicBool::new(false), were_settled: AtomicBool::new(false) }
     }
 
     /// Readiness: have the plugins been read, and does each of those serve or was refused?
@@ -72,6 +74,10 @@ impl HostStatus {
         let status = Arc::downgrade(self);
         move |snapshot| {
             let Some(status) = status.upgrade() else { return };
+            snapshot.checkpoint = status.checkpoint.as_ref().map(|checkpoint| {
+                let Usage { keys, bytes, body_bytes, .. } = checkpoint.usage();
+                CheckpointSample { keys, bytes, body_bytes, failing: checkpoint.failing() }
+            });
             snapshot.informers.extend(status.informers.snapshot().iter().map(InformerSample::from));
             for plugin in status.registry.status() {
                 let label: Arc<str> = plugin.name.to_string().into();

@@ -45,6 +45,8 @@ pub struct Settings {
     pub history_bytes: usize,
     /// Folder that the host writes to.
     pub data_directory: PathBuf,
+    /// What survives the host.
+    pub checkpoint: CheckpointSettings,
     /// The control socket.
     pub control_socket: PathBuf,
     /// Which API server, and as whom.
@@ -81,6 +83,17 @@ pub struct FailureSettings {
     pub park: Duration,
     /// From so many failing keys on a plugin is told of no further object.
     pub max_keys: usize,
+}
+
+/// The settings of checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointSettings {
+    /// Are there any?
+    pub enabled: bool,
+    /// Most of what is kept, 1 MiB to 64 GiB.
+    pub max_bytes: u64,
+    /// The part of it for last states; may be 0.
+    pub body_bytes: u64,
 }
 
 impl Settings {
@@ -140,6 +153,9 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let max_keys = layers.pick("failures.maxKeys", |n, p| n.integer(&(1..=1_000_000), p));
     let history = layers.pick("historyPerPlugin", |n, p| n.bytes(&(0..=16 << 20), p));
     let data_dir = layers.pick("dataDirectory", path);
+    let enabled = layers.pick("checkpoint.enabled", |n, p| n.flag(p));
+    let max_bytes = layers.pick("checkpoint.maxBytes", |n, p| n.bytes(&(1 << 20..=64 << 30), p));
+    let body_bytes = layers.pick("checkpoint.bodyBytes", |n, p| n.bytes(&(0..=64 << 30), p));
     let socket = layers.pick("controlSocket", socket_path);
     let way = way::pick(layers);
     let metrics = layers.pick("metricsBindAddress", bind_address);
@@ -164,6 +180,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
         history_bytes: usize::try_from(history?).ok()?,
         data_directory: data_dir,
+        checkpoint: CheckpointSettings { enabled: enabled?, max_bytes: max_bytes?, body_bytes: body_bytes? },
         control_socket,
         way: way?,
         metrics_bind_address: metrics?,

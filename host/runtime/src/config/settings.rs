@@ -159,7 +159,13 @@ settings! {
     history_per_plugin: String = "historyPerPlugin", None, "WHARF_HISTORY_PER_PLUGIN", Text, Some("128Ki"), "1Mi",
         "Memory for what was decided about a plugin's keys lately, which `wharf explain` shows; 0 to 16Mi, where 0 keeps nothing. 128Ki are about two thousand decisions.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
-        "Folder that the host writes to: compiled components, and the control socket. If it is lost, components are compiled again.";
+        "Folder that the host writes to: compiled components, what plugins were told (see checkpoint), and the control socket. It must survive the host, and no two hosts may share it. If it is lost, components are compiled again and plugins are told of everything anew.";
+    checkpoint_enabled: bool = "checkpoint.enabled", None, "WHARF_CHECKPOINT_ENABLED", Flag, Some("true"), "false",
+        "Write down in the data folder what plugins were told, so that the next host tells them of changes only. Without it every start is a first start.";
+    checkpoint_max_bytes: String = "checkpoint.maxBytes", None, "WHARF_CHECKPOINT_MAX_BYTES", Text, Some("256Mi"), "64Mi",
+        "Most of what is written down, at about 100 bytes for each plugin and object; 1Mi to 64Gi. The file can be twice as large. Objects that there is no room for are new to the next host.";
+    checkpoint_body_bytes: String = "checkpoint.bodyBytes", None, "WHARF_CHECKPOINT_BODY_BYTES", Text, Some("64Mi"), "0",
+        "The part of it for last states, compressed, of objects whose plugin wants to be told of deletes; 0 to 64Gi, at most half of maxBytes. They are what a handler sees of an object that was deleted while no host ran. Secrets are never among them.";
     control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",
         "Where `wharf get` asks: a Unix socket (at most 100 bytes), or a loopback address like 127.0.0.1:9440, whose token the host writes to control.token in the data folder. Without it: wharf.sock in the data folder. Whoever may open it sees all plugins.";
     kubeconfig: PathBuf = "kubeconfig", Some("--kubeconfig"), "WHARF_KUBECONFIG", Text, None, "/etc/wharf/kubeconfig",

@@ -4,9 +4,9 @@
 //! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
 //! (see `worker`) and never waits for one while it holds the lock.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -23,8 +23,10 @@ use super::callee::Callee;
 use super::every::{BACKLOG, Every, Lag};
 use super::history::{History, Sight, What};
 use super::initial::Initial;
+use super::recall::Prior;
 use super::subscribed::{Announcer, Subscribed};
 use super::worker;
+use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
 use crate::telemetry::metrics::Metrics;
 
@@ -41,14 +43,19 @@ pub struct Shared {
     pub policy: Policy,
     /// Bytes of each plugin's history.
     pub history_bytes: usize,
+    /// Where ledgers survive the host, if they do.
+    pub checkpoint: Option<Arc<Checkpoint>>,
 }
 
 /// The revision of a plugin that serves now. Immutable; exchanged as a whole.
 pub struct Serving {
     /// The component, ready to be called.
     pub revision: Arc<dyn Callee>,
-    /// Grows with every swap of this plugin in this process.
+    /// Grows with every swap of this plugin, also over restarts of the host if its checkpoint
+    /// survives.
     pub number: u64,
+    /// Tells it from other revisions, also over restarts: a digest of component and configuration.
+    pub identity: Arc<str>,
     /// Short name of the revision in logs and status.
     pub tag: Arc<str>,
     /// Limits of its calls.
@@ -94,6 +101,13 @@ pub(super) struct State {
     /// Keys to be marked as related when the ledger has heard of their change; at most the
     /// objects that are changing in the stores.
     pub(super) related: HashSet<TargetKey>,
+    /// What an earlier host knew, until the first revision serves.
+    pub(super) prior: Option<Prior>,
+    /// Revision or subscriptions have changed since they were written.
+    pub(super) header_changed: bool,
+    /// Keys whose last state is not written in full yet; at most those of the ledger, and some that
+    /// have left it.
+    pub(super) bodies_due: BTreeSet<TargetKey>,
 }
 
 impl State {
@@ -142,18 +156,25 @@ impl Dispatcher {
         let label: Arc<str> = name.to_string().into();
         let queue = WorkQueue::with(Arc::clone(&label), ExponentialPerKey::default(), shared.metrics.queue(&label));
         queue.pause();
-        Arc::new(Self {
+        let mut state = State {
+            ledger: Ledger::new(),
+            subscribed: Arc::default(),
+            causes: HashMap::new(),
+            initial: Initial::new(),
+            own: OwnWrites::default(),
+            related: HashSet::new(),
+            prior: None,
+            header_changed: false,
+            bodies_due: BTreeSet::new(),
+        };
+        if let Some(checkpoint) = &shared.checkpoint {
+            state.ledger.track(checkpoint.waker());
+        }
+        let dispatcher = Arc::new(Self {
             label,
             queue,
             serving: ArcSwapOption::empty(),
-            state: Mutex::new(State {
-                ledger: Ledger::new(),
-                subscribed: Arc::default(),
-                causes: HashMap::new(),
-                initial: Initial::new(),
-                own: OwnWrites::default(),
-                related: HashSet::new(),
-            }),
+            state: Mutex::new(state),
             every: Every::new(BACKLOG),
             history: History::new(shared.history_bytes),
             shared,
@@ -161,7 +182,12 @@ impl Dispatcher {
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             name,
-        })
+        });
+        if let Some(checkpoint) = &dispatcher.shared.checkpoint {
+            let source: Weak<Self> = Arc::downgrade(&dispatcher);
+            checkpoint.add(source);
+        }
+        dispatcher
     }
 
     /// The plugin's name.
@@ -286,7 +312,7 @@ impl Dispatcher {
     /// subscriptions are returned, so that the caller drops their watches when it wants.
     pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
         let concurrency = serving.limits.concurrency;
-        let (old, keys, first) = {
+        let (old, keys, first, taken) = {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
             let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
@@ -295,7 +321,7 @@ impl Dispatcher {
             old.deactivate();
             let dropped = state.ledger.narrow(
                 old.stored(),
-                &|key, object| old.matches(key, object),
+                &|key, object| !object.is_bare() && old.matches(key, object),
                 &|key, object| subscribed.matches(key, object),
                 &|key| old.object(key).latest().map(|found| found.object),
             );
@@ -306,20 +332,32 @@ impl Dispatcher {
             for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
             }
+            let taken = if first { state.take_up(&serving.identity, replay) } else { None };
             let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
-            let stored = subscribed.keys();
+            // What is as an earlier host left it need not be looked at.
+            let known = taken.as_ref().is_some_and(|taken| taken.same);
+            let stored = if known { subscribed.unknown_to(&state.ledger) } else { subscribed.keys() };
             if first {
                 // Before anybody can see that the plugin serves.
                 stored.iter().for_each(|key| state.initial.expect(key));
             }
             self.serving.store(Some(Arc::new(serving)));
+            state.header_changed = true;
             let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();
+            keys.extend(taken.iter().flat_map(|taken| &taken.replayed).map(|key| (key.clone(), Cause::Reload)));
             // Whatever the stores hold or the ledger knows is judged by the new rules;
             // what is as it was costs one look.
             keys.extend(state.ledger.unsettled().cloned().map(|key| (key, Cause::Watch)));
+            keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
             keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
-            (old, keys, first)
+            (old, keys, first, taken)
         };
+        if let Some(checkpoint) = &self.shared.checkpoint {
+            checkpoint.waker().wake();
+        }
+        if let Some(taken) = &taken {
+            self.tell(taken);
+        }
         for (key, cause) in keys {
             if first && cause == Cause::InitialList {
                 self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
@@ -345,8 +383,12 @@ impl Dispatcher {
             // Ended or aborted: either way nothing runs any more.
             let _ended = worker.await;
         }
-        let subscribed = std::mem::take(&mut self.state.lock().subscribed);
-        subscribed.deactivate();
+        self.subscribed().deactivate();
+        // While the stores can still be asked: most of the ledger is in their places.
+        if let Some(checkpoint) = &self.shared.checkpoint {
+            checkpoint.retire(self);
+        }
+        self.state.lock().subscribed = Arc::default();
         cancelled
     }
 

@@ -86,7 +86,8 @@ pub(super) fn verdict(
     if subscription.ignore_own_writes && old.is_some_and(|old| own.lead(key, old.resource_version(), new.resource_version())) {
         return Verdict::Dropped(Dropped::OwnWrite);
     }
-    if subscription.filters.is_empty() {
+    // Of a state that an earlier host left without its body nothing can be said.
+    if subscription.filters.is_empty() || old.is_some_and(|old| old.is_bare()) {
         return Verdict::Wanted;
     }
     let same = |judged: &&Judged| {

@@ -6,6 +6,7 @@
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
 //! noted in a `history`, for people who ask (`explain`, `failures`).
+//! What survives the host, and how the next one takes it up, is in `recall`.
 
 mod admission;
 mod callee;
@@ -15,9 +16,10 @@ mod explain;
 mod failures;
 pub mod history;
 mod initial;
-mod note;
 mod judge;
+mod note;
 mod own_writes;
+mod recall;
 mod related;
 mod subscribed;
 mod worker;

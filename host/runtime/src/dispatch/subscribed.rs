@@ -13,7 +13,7 @@ use wharf_cache::{
 };
 use wharf_core::diff::{EventSet, Rules, Verdict};
 use wharf_core::grant::Namespaces;
-use wharf_core::ledger::Slot;
+use wharf_core::ledger::{Ledger, Slot};
 use wharf_core::plugin::Subscription;
 use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Reason, TargetKey};
 
@@ -213,6 +213,20 @@ impl Subscribed {
                     .map(|object| TargetKey::object(Arc::clone(&kind.subscription.kind), object.key().clone()))
             })
             .collect()
+    }
+
+    /// The keys of all objects in the stores that are not settled in this ledger, for kinds that
+    /// are delivered at all.
+    pub(super) fn unknown_to(&self, ledger: &Ledger<TargetKey, Arc<Object>>) -> Vec<TargetKey> {
+        let kinds = self.kinds.values().filter(|kind| !kind.subscription.events.is_empty());
+        let stored = kinds.flat_map(|kind| kind.attached.iter().flat_map(|attached| stored(kind, attached)));
+        stored.filter(|(_, slot, _)| !ledger.holds(*slot)).map(|(key, ..)| key).collect()
+    }
+
+    /// Is the place of this key delivered at all, whatever is there?
+    pub(super) fn covers(&self, key: &TargetKey) -> bool {
+        let TargetKey::Object { key: object, .. } = key else { return false };
+        self.kind(key).is_some_and(|kind| !kind.subscription.events.is_empty() && kind.attached_for(object).is_some())
     }
 
     /// Is the state of every watch known? See [`Self::settle`].

@@ -197,8 +197,9 @@ fn delivery(
         cause: call.cause.unwrap_or(cause),
         attempt: call.attempt,
         queued,
-        current: Some(call.current),
-        previous: call.previous,
+        // After a restart nothing may be left of a state but its version.
+        current: Some(call.current).filter(|current| !current.is_bare()),
+        previous: call.previous.filter(|previous| !previous.is_bare()),
     };
     Some((call.token, delivery))
 }

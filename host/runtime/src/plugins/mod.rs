@@ -8,6 +8,7 @@
 pub mod desired;
 pub mod directory;
 mod find;
+mod identity;
 pub mod registry;
 pub mod stage;
 

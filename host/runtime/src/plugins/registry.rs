@@ -20,6 +20,7 @@ use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
 use super::desired::{Desired, Refusal, Wishes};
+use super::identity::identity;
 use super::stage::Stage;
 use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared, Subscribed};
 use crate::telemetry::events::{PluginRefused, PluginRemoved, PluginServing};
@@ -208,8 +209,13 @@ impl Registry {
         for (name, plugin) in gone {
             self.leave(name, plugin);
         }
+        let known = wishes.unreadable.is_empty();
         for (name, wish) in wishes.plugins {
             self.wish(name, wish);
+        }
+        // A file that cannot be read may be that of any plugin.
+        if let Some(checkpoint) = self.shared.checkpoint.as_ref().filter(|_| known) {
+            checkpoint.present(self.plugins.lock().keys().map(ToString::to_string).collect());
         }
     }
 
@@ -329,12 +335,17 @@ impl Task {
         let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
         self.settle(&staged.subscribed).await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
-        self.number += 1;
+        let identity: Arc<str> = identity(&staged.digest, &desired.document).into();
+        self.number = match self.served {
+            Some(_) => self.number + 1,
+            None => self.dispatcher.recall(&staged.subscribed, &identity).await,
+        };
         let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
         staged.ports.serve_as(Arc::clone(&tag));
         let serving = Serving {
             revision: staged.revision,
             number: self.number,
+            identity,
             tag: Arc::clone(&tag),
             limits: staged.limits,
             reasons: staged.reasons,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wharf_core::plugin::Limits;
 
 use crate::config::{
-    FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
+    CheckpointSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
 };
 use crate::telemetry::LogFormat;
 
@@ -38,6 +38,7 @@ fn defaults() {
         failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
         history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),
+        checkpoint: CheckpointSettings { enabled: true, max_bytes: 256 << 20, body_bytes: 64 << 20 },
         control_socket: "/var/lib/wharf/wharf.sock".into(),
         way: Way::default(),
         metrics_bind_address: ":8080".to_owned(),

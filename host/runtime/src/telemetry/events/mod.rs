@@ -7,12 +7,14 @@
 
 mod call;
 mod filter;
+mod checkpoint;
 mod guest;
 mod host;
 mod plugin;
 
 pub use call::CallFinished;
 pub use filter::{ChangeDropped, FilterFailed};
+pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, PluginResumed};
 pub use guest::GuestLog;
 pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
 pub use plugin::{GrantDenied, PluginRefused, PluginRemoved, PluginServing};

@@ -36,6 +36,11 @@ pub(super) fn compile() -> Histogram {
     Histogram::new([0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0])
 }
 
+/// Commits of checkpoints: 500 µs to 10 s.
+pub(super) fn commit() -> Histogram {
+    Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0])
+}
+
 /// Memory of an instance: 64 KiB (one page) to 1 GiB.
 pub(super) fn memory() -> Histogram {
     Histogram::new(exponential_buckets(65_536.0, 4.0, 8))

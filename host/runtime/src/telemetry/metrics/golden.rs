@@ -65,6 +65,7 @@ fn host() -> Arc<Metrics> {
     metrics.event(PLUGIN, "written");
     metrics.log_line(PLUGIN, "info");
     metrics.compiled(Duration::from_millis(300));
+    metrics.checkpointed(Duration::from_millis(4));
     metrics.request(&Method::GET, "127.0.0.1:6443", Some(StatusCode::OK), Duration::from_millis(3));
     metrics.started(&spec(&kind));
     metrics.watch_event(&spec(&kind), WatchEventType::Added);
@@ -93,6 +94,7 @@ fn host() -> Arc<Metrics> {
             last_event_age: Some(Duration::from_secs(objects)),
         };
         now.informers.extend([sample(10, true), sample(5, true)]);
+        now.checkpoint = Some(CheckpointSample { keys: 10, bytes: 1500, body_bytes: 4000, failing: false });
     });
     metrics
 }

@@ -14,6 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 mod buckets;
+mod checkpoint;
 mod guest;
 mod informer;
 mod labels;
@@ -27,10 +28,11 @@ mod series;
 #[cfg(test)]
 pub(super) mod golden;
 
+use checkpoint::CheckpointMetrics;
 use guest::GuestMetrics;
 pub(super) use guest::{CallCount, CallResult, LogVerdict};
 pub(super) use labels::kind_label;
-pub use pulled::{InformerSample, PluginSample, QueueSample, Snapshot};
+pub use pulled::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
 use pulled::{Pulled, Source};
 pub use queue::QueueCounters;
 use request::RequestMetrics;
@@ -47,6 +49,7 @@ pub struct Metrics {
     informer: informer::InformerMetrics,
     request: RequestMetrics,
     compile_duration: Histogram,
+    checkpoint: CheckpointMetrics,
     pulled: Pulled,
 }
 
@@ -62,9 +65,10 @@ impl Metrics {
         let compile_duration = buckets::compile();
         registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
         registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
+        let checkpoint = CheckpointMetrics::new(&mut registry);
         let pulled = Pulled::new(&mut registry);
         process::register(&mut registry);
-        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, pulled })
+        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, pulled })
     }
 
     /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].

@@ -26,6 +26,21 @@ pub struct Snapshot {
     pub plugins: Vec<PluginSample>,
     /// Of informers; those of one kind are added up.
     pub informers: Vec<InformerSample>,
+    /// Of the checkpoints, if there are any.
+    pub checkpoint: Option<CheckpointSample>,
+}
+
+/// What is written down of all plugins now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckpointSample {
+    /// Keys.
+    pub keys: u64,
+    /// Bytes of keys and their records.
+    pub bytes: u64,
+    /// Bytes of last states.
+    pub body_bytes: u64,
+    /// Whether the last write failed.
+    pub failing: bool,
 }
 
 /// One plugin's workqueue now.
@@ -148,8 +163,22 @@ impl Collector for Pulled {
         now.plugins.sort_by(|a, b| a.plugin.cmp(&b.plugin));
         encode_queues(&mut encoder, &now.queues)?;
         encode_plugins(&mut encoder, &now.plugins)?;
-        encode_informers(&mut encoder, &now.informers)
+        encode_informers(&mut encoder, &now.informers)?;
+        encode_checkpoint(&mut encoder, now.checkpoint)
     }
+}
+
+fn encode_checkpoint(encoder: &mut DescriptorEncoder<'_>, checkpoint: Option<CheckpointSample>) -> Result<(), fmt::Error> {
+    let Some(CheckpointSample { keys, bytes, body_bytes, failing }) = checkpoint else { return Ok(()) };
+    for (name, help, value) in [
+        ("wharf_checkpoint_keys", "Keys of which is written down what their plugins were told", keys),
+        ("wharf_checkpoint_bytes", "Bytes of these keys and what is written of them", bytes),
+        ("wharf_checkpoint_body_bytes", "Bytes of last states that are written down, compressed", body_bytes),
+        ("wharf_checkpoint_failing", "Whether the last write failed", u64::from(failing)),
+    ] {
+        encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?.encode_gauge(&value)?;
+    }
+    Ok(())
 }
 
 fn encode_queues(encoder: &mut DescriptorEncoder<'_>, queues: &[QueueSample]) -> Result<(), fmt::Error> {
