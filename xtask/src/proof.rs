@@ -4,6 +4,7 @@
 mod fairness;
 mod figures;
 mod informers;
+mod kill;
 mod languages;
 mod peers;
 mod watch_faults;
@@ -21,8 +22,9 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "fairness" => fairness::run(root),
         "figures" => figures::run(root),
         "informers" => informers::run(root),
+        "kill" => kill::run(root),
         "languages" => languages::run(root),
         "watch-faults" => watch_faults::run(root),
-        _ => bail!("there is no proof {name:?}; there are: fairness, figures, informers, languages, watch-faults"),
+        _ => bail!("there is no proof {name:?}; there are: fairness, figures, informers, kill, languages, watch-faults"),
     }
 }

@@ -189,6 +189,9 @@ pub struct Swap {
     pub plugin: String,
     /// Component in `target/guests`.
     pub guest: String,
+    /// No host runs that could take it into service now.
+    #[serde(default)]
+    pub offline: bool,
 }
 
 /// A time.

@@ -121,7 +121,7 @@ impl Run {
         let path = paths::guest(&swap.guest)?;
         self.folder.put(format!("{}.wasm", swap.plugin), std::fs::read(&path).with_context(|| format!("read {}", path.display()))?);
         self.folder.publish()?;
-        self.serving(&self.plugin(&swap.plugin), mark).await
+        if swap.offline { Ok(()) } else { self.serving(&self.plugin(&swap.plugin), mark).await }
     }
 
     async fn break_plugin(&mut self, plugin: &str) -> Result<()> {
