@@ -122,10 +122,18 @@ impl Checkpoint {
 
     /// What is kept of a plugin, after everything that is known of it was written.
     ///
+    /// Cancel safe.
+    ///
     /// # Errors
     /// When the store cannot be read.
     pub async fn load(self: &Arc<Self>, plugin: &str) -> Result<Option<Saved>, StoreError> {
-        self.commit().await;
+        // By itself, because a commit that is left halfway forgets what it has collected. Whether
+        // it works shows when the store is read.
+        let commit = tokio::spawn({
+            let checkpoint = Arc::clone(self);
+            async move { checkpoint.commit().await }
+        });
+        let _written = commit.await;
         let plugin = plugin.to_owned();
         self.reading(move |store| store.load(&plugin)).await
     }
@@ -167,7 +175,8 @@ impl Checkpoint {
         }
     }
 
-    /// Writes what changed. False if that failed: then it is all still to be written.
+    /// Writes what changed. False if that failed: then it is all still to be written. Not cancel
+    /// safe.
     pub async fn commit(self: &Arc<Self>) -> bool {
         let _turn = self.turn.lock().await;
         let (sources, retired) = {
@@ -178,12 +187,12 @@ impl Checkpoint {
             inner.sources.rotate_left(turn);
             (inner.sources.clone(), std::mem::take(&mut inner.retired))
         };
-        let mut bodies = BODIES;
         // What a reader of the log sees before this line is in this commit.
         tracing::debug!(target: "wharf::checkpoint", "checkpoint begun");
-        let owned: Vec<Arc<dyn Source>> = sources.iter().filter_map(Weak::upgrade).collect();
-        let collected: Vec<(Arc<dyn Source>, Batch)> =
-            owned.into_iter().filter_map(|source| source.collect(&mut bodies).map(|batch| (source, batch))).collect();
+        // Many keys at once take their time, which is nobody else's.
+        let collecting = tokio::task::spawn_blocking(move || collect(&sources));
+        // It does not panic, and nobody aborts it.
+        let collected = collecting.await.unwrap_or_default();
         if retired.is_empty() && collected.is_empty() {
             return true;
         }
@@ -257,6 +266,13 @@ impl Checkpoint {
         let asked = tokio::task::spawn_blocking(move || ask(&*store)).await;
         asked.unwrap_or_else(|error| Err(StoreError(format!("the store broke off: {error}"))))
     }
+}
+
+/// What changed of all sources, each with its owner.
+fn collect(sources: &[Weak<dyn Source>]) -> Vec<(Arc<dyn Source>, Batch)> {
+    let mut bodies = BODIES;
+    let owned = sources.iter().filter_map(Weak::upgrade);
+    owned.filter_map(|source| source.collect(&mut bodies).map(|batch| (source, batch))).collect()
 }
 
 fn sweep(store: &dyn Store, present: &BTreeSet<String>, now: Duration) -> Result<Option<Usage>, StoreError> {
