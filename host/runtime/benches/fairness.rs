@@ -172,7 +172,7 @@ async fn measure(plan: &Plan, run: Run) -> Figures {
         };
         let event = if guest == "ok" { Event::Update } else { Event::Add };
         let endless = number < plan.sleepers + 3;
-        let name = PluginName::new(format!("tenant-{tenant}"), format!("plugin-{number}")).unwrap();
+        let name = PluginName::new(&format!("tenant-{tenant}"), &format!("plugin-{number}")).unwrap();
         let ports = if guest == "cluster" { &slow } else { &quick };
         let grants = grants(Gvk::new("", "v1", "ConfigMap"), &[Verb::Get], Namespaces::All);
         let limits = Limits { deadline: Duration::from_secs(10), cpu: Duration::from_millis(200), ..Limits::default() };

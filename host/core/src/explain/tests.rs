@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::filter::Filters;
 use crate::grant::Namespaces;
 use crate::kind::Gvk;
 use crate::ledger::{FailureView, Parked};
@@ -44,6 +45,9 @@ fn subscribed() -> Subscription {
         resync: None,
         redacted: false,
         every_event: false,
+        filters: Filters::default(),
+        ignore_own_writes: false,
+        map: None,
     }
 }
 

@@ -140,6 +140,9 @@ pub(crate) fn subscription() -> Subscription {
         resync: None,
         redacted: false,
         every_event: false,
+        filters: wharf_core::filter::Filters::default(),
+        ignore_own_writes: false,
+        map: None,
     }
 }
 

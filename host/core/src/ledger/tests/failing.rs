@@ -1,7 +1,7 @@
 //! Rules about what a plugin that fails makes the host keep.
 
 use super::bench::*;
-use crate::diff::{EventSet, Rules};
+use crate::diff::{EventSet, Rules, Verdict};
 use crate::event::Event;
 use crate::ledger::{FailureState, Finished, Here, Ledger, Mark, Policy, Start};
 use crate::outcome::{Fault, Strike};
@@ -29,7 +29,7 @@ impl Many {
         if self.ledger.is_full(&self.policy) && self.ledger.entry(here).is_none() {
             return false;
         }
-        let rules = Rules { matches: &|_: &Obj| true, events: EventSet::ALL };
+        let rules = Rules { matches: &|_: &Obj| true, events: EventSet::ALL, verdict: &|_, _| Verdict::Wanted };
         if let Start::Call(call) = self.ledger.start(here, &rules, secs(1), 1) {
             let _ = self.ledger.finish(here, call.token, result, secs(1), &self.policy, secs(2));
         }

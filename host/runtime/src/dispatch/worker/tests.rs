@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use tokio::time::advance;
-use wharf_core::diff::{EventSet, Rules};
+use wharf_core::diff::{EventSet, Rules, Verdict};
 use wharf_core::ledger::{FailureState, Policy};
 use wharf_core::plugin::PluginName;
 use wharf_core::{Fault, Gvk, ObjectKey, Strike};
@@ -54,7 +54,7 @@ impl Bench {
         let item = tokio::time::timeout(3600 * SECOND, self.dispatcher.queue.get()).await.unwrap().unwrap();
         let json = format!(r#"{{"metadata": {{"name": "x", "namespace": "team-a", "uid": "u", "resourceVersion": "{}"}}}}"#, self.version);
         let object = Arc::new(Object::parse(&json, &Gvk::new("", "v1", "ConfigMap")).unwrap());
-        let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL };
+        let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL, verdict: &|_, _| Verdict::Wanted };
         let here = Here { key: &self.key, slot: None, now: Some(&object) };
         let start = self.dispatcher.state.lock().ledger.start(here, &rules, self.dispatcher.shared.clock.now(), 1);
         let Start::Call(call) = start else { panic!("no call but {start:?}") };
@@ -191,7 +191,7 @@ async fn cc1_an_ended_delete_is_decided_anew() {
     let key = bench.key.clone();
     bench.dispatcher.enqueue(key.clone(), Cause::Watch);
     let item = bench.dispatcher.queue.get().await.unwrap();
-    let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL };
+    let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL, verdict: &|_, _| Verdict::Wanted };
     let start = bench.dispatcher.state.lock().ledger.start(Here { key: &key, slot: None, now: None }, &rules, SECOND, 1);
     let Start::Call(call) = start else { panic!("no call but {start:?}") };
     let next = finish(&bench.dispatcher, call.event, &key, call.token, Finished::Done, None);
@@ -286,7 +286,7 @@ async fn retry_of_what_was_never_called_does_nothing() {
 #[tokio::test(start_paused = true)]
 async fn failures_are_the_first_ones_in_order_and_escaped() {
     let bench = Bench::new();
-    let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL };
+    let rules = Rules { matches: &|_: &Arc<Object>| true, events: EventSet::ALL, verdict: &|_, _| Verdict::Wanted };
     let kind = Arc::new(Gvk::new("", "v1", "ConfigMap"));
     for name in ["d", "a", "c", "e", "b"] {
         let json = format!(r#"{{"metadata": {{"name": "{name}", "namespace": "team-a", "uid": "{name}", "resourceVersion": "1"}}}}"#);
