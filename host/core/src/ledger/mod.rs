@@ -54,10 +54,9 @@ pub type Time = Duration;
 /// each slot that other objects have. Any other key has an entry of about 150 bytes, its key
 /// included, and keeps alive the states that it needs.
 ///
-/// For a settled key the ledger has neither key nor state. Functions that look at all keys are
-/// handed `stored`: key, slot and object of all that the stores hold, in the states that were
-/// observed last. A settled key that `stored` does not name in that state is left as it is,
-/// because its [`Self::observe`] is yet to come.
+/// For a settled key it has neither key nor state: functions that look at all keys are handed
+/// `stored`: key, slot and object of all that the stores hold, as observed last. A settled key that
+/// is not named in that state is left as it is: its [`Self::observe`] is yet to come.
 #[derive(Debug)]
 pub struct Ledger<K, S> {
     side: Side<K, S>,
@@ -99,11 +98,6 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         if let Some((settled, state)) = self.disturb(here, old) {
             self.open(here.key.clone(), settled, state);
         }
-    }
-
-    fn next_serial(&mut self) -> u64 {
-        self.serial = self.serial.wrapping_add(1);
-        self.serial
     }
 }
 

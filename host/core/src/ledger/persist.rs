@@ -128,12 +128,12 @@ impl<S: State> Entry<S> {
 
 impl Trouble {
     fn record(&self) -> RecordedFailure<'_> {
-        let Self { hold, parked, strikes, reason, message } = self;
-        RecordedFailure { hold: *hold, parked: *parked, strikes: *strikes, reason, message }
+        let Self { hold, parked, since, strikes, reason, message } = self;
+        RecordedFailure { hold: *hold, parked: *parked, since: *since, strikes: *strikes, reason, message }
     }
 
     fn of(failure: &RecordedFailure<'_>) -> Self {
-        let RecordedFailure { hold, parked, strikes, reason, message } = failure;
-        Self { hold: *hold, parked: *parked, strikes: *strikes, reason: (*reason).to_owned(), message: (*message).to_owned() }
+        let RecordedFailure { hold, parked, since, strikes, reason, message } = failure;
+        Self { hold: *hold, parked: *parked, since: *since, strikes: *strikes, reason: (*reason).to_owned(), message: (*message).to_owned() }
     }
 }

@@ -49,6 +49,8 @@ pub struct RecordedFailure<'a> {
     pub hold: Option<Time>,
     /// Set while the key is parked.
     pub parked: Option<Parked>,
+    /// When the first call since the last success failed.
+    pub since: Time,
     /// Strikes since the last success.
     pub strikes: u32,
     /// The CamelCase word.
@@ -146,6 +148,7 @@ impl<'a> Record<'a> {
         let failure = self.failure.map(|failure| RecordedFailure {
             hold: failure.hold.map(sooner),
             parked: failure.parked.map(|parked| Parked { since: sooner(parked.since), ..parked }),
+            since: sooner(failure.since),
             ..failure
         });
         Self { due: self.due.map(sooner), failure, ..self }
@@ -157,6 +160,7 @@ impl<'a> RecordedFailure<'a> {
         let by_strikes = self.parked.is_some_and(|parked| parked.by == ParkedBy::Strikes);
         out.push(set(&[(HELD, self.hold.is_some()), (PARKED, self.parked.is_some()), (BY_STRIKES, by_strikes)]));
         self.hold.into_iter().chain(self.parked.map(|parked| parked.since)).for_each(|time| put_time(out, time));
+        put_time(out, self.since);
         put(out, self.strikes.into());
         put_text(out, cut(self.reason, MAX_REASON));
         put_text(out, cut(self.message, MAX_MESSAGE));
@@ -167,8 +171,9 @@ impl<'a> RecordedFailure<'a> {
         let hold = if flags & HELD != 0 { Some(take_time(rest)?) } else { None };
         let by = if flags & BY_STRIKES != 0 { ParkedBy::Strikes } else { ParkedBy::Permanent };
         let parked = if flags & PARKED != 0 { Some(Parked { by, since: take_time(rest)? }) } else { None };
+        let since = take_time(rest)?;
         let strikes = u32::try_from(take_number(rest)?).ok()?;
-        Some(Self { hold, parked, strikes, reason: take_text(rest)?, message: take_text(rest)? })
+        Some(Self { hold, parked, since, strikes, reason: take_text(rest)?, message: take_text(rest)? })
     }
 }
 

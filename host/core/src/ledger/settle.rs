@@ -79,6 +79,12 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.side.get_or(&key, || Entry::unpacked(serial, settled, state))
     }
 
+    /// Tells the next entry from all others.
+    pub(super) fn next_serial(&mut self) -> u64 {
+        self.serial = self.serial.wrapping_add(1);
+        self.serial
+    }
+
     /// Settles the key if nothing more is to be remembered of it.
     pub(super) fn settle(&mut self, here: Here<'_, K, S>) {
         let Here { key, slot: Some(slot), now: Some(now) } = here else { return };

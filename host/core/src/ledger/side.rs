@@ -72,8 +72,10 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
     }
 
     /// Puts in an entry, in place of the one that may be there.
-    pub(super) fn insert(&mut self, key: K, entry: Entry<S>) {
+    pub(super) fn insert(&mut self, key: K, mut entry: Entry<S>) {
+        entry.counted = entry.failing();
         self.parked = self.parked.saturating_add(usize::from(entry.parked().is_some()));
+        self.failing = self.failing.saturating_add(usize::from(entry.counted));
         if let Some(old) = self.entries.insert(key, entry) {
             self.count_out(&old);
         }
