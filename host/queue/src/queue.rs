@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::find::Found;
 use crate::state::{State, Taken};
-use crate::{Add, ExponentialPerKey, Item, Ready, Key, NoMetrics, QueueMetrics, RateLimiter, Stats};
+use crate::{Add, ExponentialPerKey, Item, Key, NoMetrics, QueueMetrics, RateLimiter, Ready, Stats};
 
 /// A workqueue of keys; clones are handles to one queue.
 ///

@@ -90,15 +90,6 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
             self.dirty.note(here.key);
         }
     }
-
-    /// The store changed `here`, and the plugin is to hear of it later, after the changes before it:
-    /// a settled key gets an entry of its own, because its old state is known only now. Hand each
-    /// such change to [`Self::observe`], without a slot, when its turn has come.
-    pub fn lag(&mut self, here: Here<'_, K, S>, old: Option<&S>) {
-        if let Some((settled, state)) = self.disturb(here, old) {
-            self.open(here.key.clone(), settled, state);
-        }
-    }
 }
 
 impl<K: Clone + Eq + Hash, S: State> Default for Ledger<K, S> {

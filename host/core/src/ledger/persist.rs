@@ -134,6 +134,13 @@ impl Trouble {
 
     fn of(failure: &RecordedFailure<'_>) -> Self {
         let RecordedFailure { hold, parked, since, strikes, reason, message } = failure;
-        Self { hold: *hold, parked: *parked, since: *since, strikes: *strikes, reason: (*reason).to_owned(), message: (*message).to_owned() }
+        Self {
+            hold: *hold,
+            parked: *parked,
+            since: *since,
+            strikes: *strikes,
+            reason: (*reason).to_owned(),
+            message: (*message).to_owned(),
+        }
     }
 }

@@ -320,7 +320,7 @@ mod tests {
             let mut pending = Marks::default();
             marks.into_iter().for_each(|at| pending.insert(Mark::ALL[at]));
             let failure = failure.as_ref().map(|(hold, parked, strikes, reason, message)| {
-                RecordedFailure { hold: *hold, parked: *parked, strikes: *strikes, reason, message }
+                RecordedFailure { hold: *hold, parked: *parked, since: due.unwrap_or_default(), strikes: *strikes, reason, message }
             });
             let record = Record {
                 uid: &texts.0, version: &texts.1, tried, before: texts.2.as_deref(), dying,

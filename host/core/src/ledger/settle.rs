@@ -58,6 +58,15 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.slots.leave(array)
     }
 
+    /// The store changed `here`, and the plugin is to hear of it later, after the changes before it:
+    /// a settled key gets an entry of its own, because its old state is known only now. Hand each
+    /// such change to [`Self::observe`], without a slot, when its turn has come.
+    pub fn lag(&mut self, here: Here<'_, K, S>, old: Option<&S>) {
+        if let Some((settled, state)) = self.disturb(here, old) {
+            self.open(here.key.clone(), settled, state);
+        }
+    }
+
     /// A settled key changes from `old` to what is there now: the slot is free, and what was
     /// known of the key is returned. What was told already changes nothing.
     pub(super) fn disturb(&mut self, here: Here<'_, K, S>, old: Option<&S>) -> Option<(Settled, S)> {

@@ -6,11 +6,11 @@
 //! times only, and not even the keys. A ledger is never read from it: it explains, and decides
 //! nothing.
 
-pub use wharf_core::Dropped;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
+pub use wharf_core::Dropped;
 
 use parking_lot::Mutex;
 use wharf_core::{Cause, Event, Gvk, ObjectKey, Reason, TargetKey};

@@ -75,7 +75,13 @@ pub(crate) struct Plugin {
 impl Plugin {
     /// Not served yet.
     pub(crate) fn new(informers: &Informers, act: impl Fn(&Delivery) -> (Duration, Answer) + Send + Sync + 'static) -> Self {
-        let shared = Arc::new(Shared { clock: Clock::start(), metrics: Metrics::new(), policy: Policy::default(), history_bytes: 1 << 16 });
+        let shared = Arc::new(Shared {
+            clock: Clock::start(),
+            metrics: Metrics::new(),
+            policy: Policy::default(),
+            history_bytes: 1 << 16,
+            checkpoint: None,
+        });
         let name = PluginName { namespace: "a".into(), name: "native".into() };
         Self {
             dispatcher: Dispatcher::new(name, shared),
@@ -97,6 +103,7 @@ impl Plugin {
         let serving = Serving {
             revision: Arc::<Handler>::clone(&self.handler),
             number,
+            identity: format!("native-{number}").into(),
             tag: format!("r{number}").into(),
             limits: Limits { concurrency, ..Limits::default() },
             reasons: Vec::new(),

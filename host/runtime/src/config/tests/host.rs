@@ -7,7 +7,8 @@ use std::time::Duration;
 use wharf_core::plugin::Limits;
 
 use crate::config::{
-    CheckpointSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
+    CheckpointSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table,
+    example_yaml,
 };
 use crate::telemetry::LogFormat;
 

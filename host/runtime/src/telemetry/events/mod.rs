@@ -6,15 +6,15 @@
 //! Events borrow what they tell and cost next to nothing when nobody listens.
 
 mod call;
-mod filter;
 mod checkpoint;
+mod filter;
 mod guest;
 mod host;
 mod plugin;
 
 pub use call::CallFinished;
-pub use filter::{ChangeDropped, FilterFailed};
 pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, PluginResumed};
+pub use filter::{ChangeDropped, FilterFailed};
 pub use guest::GuestLog;
 pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
 pub use plugin::{GrantDenied, PluginRefused, PluginRemoved, PluginServing};
