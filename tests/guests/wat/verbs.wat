@@ -50,5 +50,7 @@
 (func $delete (param $d i32) (result i32)
   (call $kind)
   (call $name)
+  ;; No options, though another call of this instance may have left some there.
+  (memory.fill (i32.const 652) (i32.const 0) (i32.const 24))
   (call $cluster_delete (i32.const 600) (i32.const 64))
   (call $report (i32.const 1048) (i32.const 0)))

@@ -62,6 +62,8 @@ pub(crate) struct Witness {
     amnesty: HashSet<Key>,
     /// There was a crash: what the store knew of final states is not all that there is.
     restarted: bool,
+    /// Keys whose last state a restart may have left without its body: it cannot be compared.
+    bare: HashSet<Key>,
     safe: Safe,
 }
 
@@ -147,8 +149,9 @@ impl Witness {
     /// Stores begin anew.
     pub(crate) fn restarted(&mut self) {
         self.restarted = true;
-        // Nobody remembers which writes were the plugin's own.
+        // Nobody remembers which writes were the plugin's own, nor surely what there was.
         self.wrote.clear();
+        self.bare.extend(self.last.keys());
     }
 
     fn forget(&mut self, key: Key) {
@@ -197,6 +200,7 @@ impl Witness {
             self.credit.remove(o.key);
         }
         self.last.insert(o.key, o.clone());
+        self.bare.remove(o.key);
         self.narrowed.remove(&o.uid);
         Ok(())
     }
@@ -253,8 +257,7 @@ impl Witness {
             return Err(format!("{c}: needless, nothing new"));
         }
         let base = last.filter(|last| ended && last.uid == o.uid);
-        // What a restart left without a body cannot be compared.
-        let compared = !self.restarted || sub.bodies;
+        let compared = !self.bare.contains(key);
         if let Some(by) = sub.drops(base, o).filter(|_| !due && compared) {
             return Err(format!("{c}: needless, dropped by {}", by.as_str()));
         }
@@ -275,6 +278,7 @@ impl Witness {
         self.deletes.remove(&o.uid);
         self.narrowed.remove(&o.uid);
         self.uids.insert(o.uid, key);
+        self.bare.remove(key);
         self.last.insert(key, o.clone());
         self.touched.insert(o.uid, key);
         self.settled.remove(key);
