@@ -13,6 +13,7 @@ use super::{Here, Ledger};
 
 /// What is to be remembered of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly always a record, and never stored")]
 pub enum Kept<'a> {
     /// This.
     Record(Record<'a>),

@@ -53,6 +53,9 @@ impl Present {
     }
 }
 
+/// What the filters say of a change, from the old state and the new one.
+pub(super) type Judge<'a> = dyn Fn(Option<&Arc<Object>>, &Arc<Object>) -> Verdict + 'a;
+
 /// What a store holds: the key, where, and the object.
 pub(super) type Stored = (TargetKey, Slot, Arc<Object>);
 
@@ -190,7 +193,7 @@ impl Subscribed {
     pub fn with_rules<T>(
         &self,
         key: &TargetKey,
-        verdict: &dyn Fn(Option<&Arc<Object>>, &Arc<Object>) -> Verdict,
+        verdict: &Judge<'_>,
         decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T,
     ) -> T {
         match self.kind(key) {

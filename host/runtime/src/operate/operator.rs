@@ -155,7 +155,7 @@ impl Operations for Operator {
     async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused> {
         let plugin = self.plugin(&ask.plugin, ask.namespace.as_deref())?;
         let mut row = RetryRow { plugin: plugin.name.to_string(), ..RetryRow::default() };
-        if ask.all == !ask.keys.is_empty() {
+        if ask.all != ask.keys.is_empty() {
             return Err(wrong("either keys or all of them can be called again".to_owned(), "name keys, or use --all".to_owned()));
         }
         if ask.all {
