@@ -190,12 +190,7 @@ impl Subscribed {
     }
 
     /// Runs `decide` with the rules of the key's subscription; without one nothing matches.
-    pub fn with_rules<T>(
-        &self,
-        key: &TargetKey,
-        verdict: &Judge<'_>,
-        decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T,
-    ) -> T {
+    pub fn with_rules<T>(&self, key: &TargetKey, verdict: &Judge<'_>, decide: impl FnOnce(&Rules<'_, Arc<Object>>) -> T) -> T {
         match self.kind(key) {
             Some(kind) => {
                 let matches = |object: &Arc<Object>| matches(&kind.subscription, object);
