@@ -8,7 +8,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Mutex as AsyncMutex, Notify};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard, Notify};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wharf_core::TargetKey;
@@ -97,11 +97,16 @@ impl Checkpoint {
         self.inner.lock().sources.push(source);
     }
 
-    /// Takes what is left of a source that ends.
-    pub fn retire(&self, source: &dyn Source) {
+    /// Takes what is left of a source that ends, when no commit is under way. None begins before
+    /// what is returned is dropped.
+    ///
+    /// Cancel safe in that nothing is taken then.
+    pub async fn retire(&self, source: &dyn Source) -> MutexGuard<'_, ()> {
+        let turn = self.turn.lock().await;
         let last = source.collect(&mut { LAST_BODIES });
         self.inner.lock().retired.extend(last);
         self.signal.0.notify_one();
+        turn
     }
 
     /// The sources of plugins were read: these are all that there are, so what is kept of others

@@ -103,6 +103,8 @@ pub(super) struct State {
     pub(super) related: HashSet<TargetKey>,
     /// What an earlier host knew, until the first revision serves.
     pub(super) prior: Option<Prior>,
+    /// Nothing can be asked of the stores any more.
+    pub(super) retired: bool,
     /// Revision or subscriptions have changed since they were written.
     pub(super) header_changed: bool,
     /// Keys whose last state is not written in full yet; at most those of the ledger, and some that
@@ -164,6 +166,7 @@ impl Dispatcher {
             own: OwnWrites::default(),
             related: HashSet::new(),
             prior: None,
+            retired: false,
             header_changed: false,
             bodies_due: BTreeSet::new(),
         };
@@ -218,9 +221,17 @@ impl Dispatcher {
                 return;
             }
             let here = Here { key: &key, slot: change.slot, now: change.new };
-            if announcer.every_event() && change.cause != ChangeCause::InitialList {
+            // Of a change that concerns nobody there is nothing to tell in its turn.
+            let concerns = || announcer.concerns(change) || state.ledger.unsettled_has(&key);
+            if announcer.every_event()
+                && change.cause != ChangeCause::InitialList
+                && (here.slot.is_some_and(|slot| state.ledger.holds(slot)) || concerns())
+            {
                 state.ledger.lag(here, change.old);
-                self.keep(&key, change);
+                // An old subscription only says what its slots held; the new one tells of the change.
+                if active {
+                    self.keep(&key, change);
+                }
             } else {
                 state.ledger.observe(here, change.old, change.final_state, change.final_known);
             }
@@ -275,7 +286,11 @@ impl Dispatcher {
 
     /// A change that the selectors of a watch hide. A worker may have put the key off because of it.
     pub(super) fn passed(&self, key: TargetKey) {
-        if self.state.lock().ledger.unsettled_has(&key) {
+        let awaited = {
+            let state = self.state.lock();
+            state.ledger.unsettled_has(&key) || state.causes.contains_key(&key) || state.related.contains(&key)
+        };
+        if awaited {
             self.enqueue(key, Cause::Watch);
         }
     }
@@ -328,6 +343,9 @@ impl Dispatcher {
             for key in &dropped {
                 self.queue.forget(key);
                 self.note(key, What::Left);
+                if let Some(lag) = self.every.of(key) {
+                    lag.give_up();
+                }
             }
             for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
@@ -343,11 +361,13 @@ impl Dispatcher {
             }
             self.serving.store(Some(Arc::new(serving)));
             state.header_changed = true;
-            let mut keys: Vec<(TargetKey, Cause)> = replayed.into_iter().map(|key| (key, Cause::Reload)).collect();
-            keys.extend(taken.iter().flat_map(|taken| &taken.replayed).map(|key| (key.clone(), Cause::Reload)));
-            // Whatever the stores hold or the ledger knows is judged by the new rules;
-            // what is as it was costs one look.
-            keys.extend(state.ledger.unsettled().cloned().map(|key| (key, Cause::Watch)));
+            let replayed: HashSet<TargetKey> =
+                replayed.into_iter().chain(taken.iter().flat_map(|taken| taken.replayed.iter().cloned())).collect();
+            // Whatever the stores hold or the ledger knows is judged by the new rules; what is as it
+            // was costs one look. What is replayed does not stand in the way of what has changed.
+            let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
+            let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
+            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
             keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
             keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
             (old, keys, first, taken)
@@ -384,11 +404,18 @@ impl Dispatcher {
             let _ended = worker.await;
         }
         self.subscribed().deactivate();
-        // While the stores can still be asked: most of the ledger is in their places.
-        if let Some(checkpoint) = &self.shared.checkpoint {
-            checkpoint.retire(self);
+        // While the stores can still be asked: most of the ledger is in their places. No commit must
+        // be asking at the same time, and none may ask afterwards.
+        let turn = match &self.shared.checkpoint {
+            Some(checkpoint) => Some(checkpoint.retire(self).await),
+            None => None,
+        };
+        {
+            let mut state = self.state.lock();
+            state.subscribed = Arc::default();
+            state.retired = true;
         }
-        self.state.lock().subscribed = Arc::default();
+        drop(turn);
         cancelled
     }
 
@@ -431,7 +458,7 @@ impl Dispatcher {
     pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
         {
             let mut state = self.state.lock();
-            let pass = matches!(cause, Cause::InitialList | Cause::Resync);
+            let pass = matches!(cause, Cause::InitialList | Cause::Resync | Cause::Reload);
             if !pass || !state.causes.contains_key(&key) {
                 state.causes.insert(key.clone(), cause);
             }

@@ -125,7 +125,7 @@ impl Lag {
             ledger.observe(here, old.as_ref(), final_state.as_ref(), *final_known);
             let start = subscribed.with_rules(key, &verdict, |rules| ledger.start(here, rules, now, revision));
             // A call for this change has failed: the next one waits for it.
-            let failing = ledger.entry(here).is_some_and(|entry| entry.attempts > 0);
+            let failing = ledger.entry(here).is_some_and(|entry| entry.due.is_some() && (entry.attempts > 0 || entry.deleting));
             match start {
                 // Its entry was dropped: the same change is decided once more.
                 Start::Again => {}
@@ -158,7 +158,10 @@ impl Lag {
             Event::Add | Event::Update => succeeded || matches!(finished, Finished::Permanent(_)),
             Event::Delete => matches!(finished, Finished::Done | Finished::Permanent(_)) && seen.now.is_none(),
         };
-        if ended && !next.fenced {
+        if next.fenced {
+            // The key has left the subscription: what it had before it is of no interest any more.
+            self.0.done();
+        } else if ended {
             self.0.complete_oldest();
         }
         Next { again: next.again || (ended && !caught_up), ..next }

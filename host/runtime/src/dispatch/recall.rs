@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wharf_core::ledger::{Here, Kept, Record, Restored};
+use wharf_core::ledger::{Here, Kept, Mark, Record, Restored};
 use wharf_core::plugin::{Replay, Subscription};
-use wharf_core::{Event, Object, TargetKey};
+use wharf_core::{Event, Gvk, Object, TargetKey};
 
 use super::dispatcher::{Dispatcher, State};
 use super::subscribed::{Present, Subscribed};
@@ -142,8 +142,20 @@ impl State {
         if header.identity != identity {
             taken.replayed = self.ledger.replay(subscribed.stored(), replay);
         }
+        // A source of a mapping may have changed while no host ran; nobody knows what it named.
+        let mapped: HashSet<&Gvk> = subscribed.subscriptions().filter_map(|s| s.map.as_ref()).map(|map| &*map.to).collect();
+        for (key, slot, object) in subscribed.stored().filter(|(key, ..)| !mapped.is_empty() && is_of(key, &mapped)) {
+            if self.ledger.mark(Here { key: &key, slot: Some(slot), now: Some(&object) }, Mark::Related) {
+                taken.replayed.push(key);
+            }
+        }
         Some(taken)
     }
+}
+
+fn is_of(key: &TargetKey, kinds: &HashSet<&Gvk>) -> bool {
+    let TargetKey::Object { kind, .. } = key else { return false };
+    kinds.contains(&**kind)
 }
 
 impl Subscribed {
@@ -166,6 +178,9 @@ impl Source for Dispatcher {
     fn collect(&self, bodies: &mut usize) -> Option<Batch> {
         let (keys, header) = {
             let mut state = self.state.lock();
+            if state.retired {
+                return None;
+            }
             let header = std::mem::take(&mut state.header_changed).then(|| self.header(&state)).flatten();
             (state.ledger.take_dirty(), header)
         };

@@ -358,6 +358,11 @@ impl Announcer {
         self.is_active()
     }
 
+    /// Does one of the two states match?
+    pub(super) fn concerns(&self, change: &Change<'_>) -> bool {
+        change.old.into_iter().chain(change.new).any(|object| matches(&self.subscription, object))
+    }
+
     /// Is each change told by itself?
     pub(super) fn every_event(&self) -> bool {
         self.subscription.every_event

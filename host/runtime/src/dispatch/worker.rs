@@ -125,7 +125,7 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
         if full && state.ledger.entry(here).is_none() && wanted() {
             dispatcher.note(key, What::Full);
             arm(dispatcher, key, priority, Some(now.saturating_add(FULL_PAUSE)), false);
-            return Ok(Decided::Later);
+            return Ok(Decided::Nothing);
         }
         let lag = dispatcher.lag(&subscribed, key);
         let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, judged, (now, serving.number)));
@@ -140,9 +140,12 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
         match start {
             Start::Judge { old, new } => return Err(Case { subscribed, serving, old, new }),
             Start::Held { .. } => {}
+            // Behind the store the chain of own writes has not ended yet.
+            _ if seen.is_some() => {}
             _ => state.own.decided(key, here.now.map(|object| object.resource_version())),
         }
-        let cause = state.take_cause(key);
+        // A key that is held is told of later, and why.
+        let cause = if matches!(start, Start::Held { .. }) { Cause::Watch } else { state.take_cause(key) };
         let cause = seen.unwrap_or(cause);
         match start {
             Start::Call(call) => {
@@ -194,7 +197,11 @@ fn delivery(
         subscription: Arc::clone(&subscription.name),
         removal: call.removal,
         final_state_unknown: call.final_state_unknown,
-        cause: call.cause.unwrap_or(cause),
+        cause: call.cause.unwrap_or(match cause {
+            // A pass over everything found it, but a change is what leads to the call.
+            Cause::Reload | Cause::Resync => Cause::Watch,
+            other => other,
+        }),
         attempt: call.attempt,
         queued,
         // After a restart nothing may be left of a state but its version.

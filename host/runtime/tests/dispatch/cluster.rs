@@ -33,6 +33,8 @@ struct State {
     truth: BTreeMap<String, Stored>,
     version: u64,
     feeds: Vec<Feed>,
+    /// Watches hear of nothing: what happens now is missed.
+    cut: bool,
     /// Bytes that each object is made larger by.
     padding: usize,
 }
@@ -86,6 +88,28 @@ impl Cluster {
         state.tell("DELETED", name, &last);
     }
 
+    /// From now on watches miss what happens.
+    pub(crate) fn cut(&self) {
+        self.0.lock().cut = true;
+    }
+
+    /// All watches are told that they are too old: what they missed is found by a list.
+    pub(crate) fn expire(&self) {
+        let mut state = self.0.lock();
+        state.cut = false;
+        let status = r#"{"kind":"Status","code":410,"reason":"Expired","message":"too old"}"#;
+        let line = Bytes::from(format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n"));
+        for feed in state.feeds.drain(..) {
+            // Who does not listen any more has nothing to be told.
+            let _gone = feed.try_send(Ok(line.clone()));
+        }
+    }
+
+    /// What there is.
+    pub(crate) fn truth(&self) -> BTreeMap<String, Stored> {
+        self.0.lock().truth.clone()
+    }
+
     fn answer(&self, uri: &str) -> Result<Answer, BoxError> {
         let mut state = self.0.lock();
         if uri.contains("watch=1") {
@@ -109,6 +133,9 @@ impl Cluster {
 
 impl State {
     fn tell(&mut self, event: &str, name: &str, stored: &Stored) {
+        if self.cut {
+            return;
+        }
         let line = Bytes::from(format!("{{\"type\":\"{event}\",\"object\":{}}}\n", json(name, stored, self.padding)));
         self.feeds.retain(|feed| feed.try_send(Ok(line.clone())).is_ok());
     }

@@ -8,3 +8,6 @@ mod cluster;
 mod every_event;
 mod flood;
 mod plugin;
+mod promises;
+#[path = "../../../core/tests/model/rng.rs"]
+mod rng;

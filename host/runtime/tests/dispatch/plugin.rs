@@ -36,20 +36,25 @@ impl Callee for Handler {
         self.begun.send_modify(|begun| begun.push(said(&delivery)));
         async move {
             tokio::time::sleep(takes).await;
-            CallReport {
-                result,
-                wall: takes,
-                cpu: Duration::ZERO,
-                peak_memory: 0,
-                host_calls: 0,
-                log_lines: 0,
-                log_dropped: 0,
-                reused: false,
-                waited_instance: Duration::ZERO,
-                waited_turns: Duration::ZERO,
-            }
+            report(takes, result)
         }
         .boxed()
+    }
+}
+
+/// A call that cost nothing but time.
+pub(crate) fn report(wall: Duration, result: Answer) -> CallReport {
+    CallReport {
+        result,
+        wall,
+        cpu: Duration::ZERO,
+        peak_memory: 0,
+        host_calls: 0,
+        log_lines: 0,
+        log_dropped: 0,
+        reused: false,
+        waited_instance: Duration::ZERO,
+        waited_turns: Duration::ZERO,
     }
 }
 
@@ -68,13 +73,21 @@ fn said(delivery: &Delivery) -> String {
 pub(crate) struct Plugin {
     pub(crate) dispatcher: Arc<Dispatcher>,
     informers: Informers,
-    handler: Arc<Handler>,
+    callee: Arc<dyn Callee>,
+    begun: watch::Sender<Vec<String>>,
     revisions: Mutex<u64>,
 }
 
 impl Plugin {
     /// Not served yet.
     pub(crate) fn new(informers: &Informers, act: impl Fn(&Delivery) -> (Duration, Answer) + Send + Sync + 'static) -> Self {
+        let begun = watch::Sender::new(Vec::new());
+        let handler = Handler { act: Box::new(act), begun: begun.clone() };
+        Self { begun, ..Self::of(informers, Arc::new(handler)) }
+    }
+
+    /// Likewise, with another handler.
+    pub(crate) fn of(informers: &Informers, callee: Arc<dyn Callee>) -> Self {
         let shared = Arc::new(Shared {
             clock: Clock::start(),
             metrics: Metrics::new(),
@@ -86,13 +99,19 @@ impl Plugin {
         Self {
             dispatcher: Dispatcher::new(name, shared),
             informers: informers.clone(),
-            handler: Arc::new(Handler { act: Box::new(act), begun: watch::Sender::new(Vec::new()) }),
+            callee,
+            begun: watch::Sender::new(Vec::new()),
             revisions: Mutex::new(0),
         }
     }
 
     /// Serves a revision with one subscription.
     pub(crate) async fn serve(&self, subscription: Subscription, concurrency: u32) {
+        self.serve_with(subscription, concurrency, Replay::All).await;
+    }
+
+    /// Likewise, with what is told again.
+    pub(crate) async fn serve_with(&self, subscription: Subscription, concurrency: u32, replay: Replay) {
         let subscribed = Arc::new(Subscribed::attach(vec![subscription], |_| true, &self.informers, &self.dispatcher));
         subscribed.settle().await;
         let number = {
@@ -101,25 +120,26 @@ impl Plugin {
             *revisions
         };
         let serving = Serving {
-            revision: Arc::<Handler>::clone(&self.handler),
+            revision: Arc::clone(&self.callee),
             number,
             identity: format!("native-{number}").into(),
             tag: format!("r{number}").into(),
             limits: Limits { concurrency, ..Limits::default() },
             reasons: Vec::new(),
         };
-        drop(self.dispatcher.swap(serving, subscribed, Replay::All));
+        self.dispatcher.let_catch_up(&subscribed).await;
+        drop(self.dispatcher.swap(serving, subscribed, replay));
     }
 
     /// Waits for so many calls in all; returns them.
     pub(crate) async fn calls(&self, count: usize) -> Vec<String> {
-        let begun = self.handler.begun.subscribe().wait_for(|begun| begun.len() >= count).await.map(|begun| begun.clone());
+        let begun = self.begun.subscribe().wait_for(|begun| begun.len() >= count).await.map(|begun| begun.clone());
         begun.expect("the handler lives")
     }
 
     /// The calls so far.
     pub(crate) fn so_far(&self) -> Vec<String> {
-        self.handler.begun.borrow().clone()
+        self.begun.borrow().clone()
     }
 
     /// Waits until nothing waits and nothing runs; wait for the first call before.

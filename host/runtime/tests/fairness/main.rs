@@ -108,13 +108,13 @@ async fn the_crowd_gives_way_as_it_ends_its_calls() {
         let revision = Arc::clone(revision);
         tokio::spawn(async move { revision.call(delivery(Event::Add, READS)).await }).abort_handle()
     };
+    let begun = |ports: &Recorder| ports.asked.lock().iter().filter(|line| line.starts_with("get")).count();
     let early: Vec<AbortHandle> = (0..7).map(|_| call(&crowd)).collect();
-    comes("7 of the crowd", || engine.stats().busy() == 7).await;
+    comes("7 of the crowd", || begun(&crowds) == 7).await;
     // These wait, however many they are.
     let more: Vec<AbortHandle> = (0..20).map(|_| call(&crowd)).collect();
     comes("20 more", || engine.stats().waiting_calls == 20).await;
     let lately: Vec<AbortHandle> = (0..20).map(|_| call(&late)).collect();
-    let begun = |ports: &Recorder| ports.asked.lock().iter().filter(|line| line.starts_with("get")).count();
     comes("one of the latecomer", || begun(&lates) == 1).await;
     // The first that ends becomes the one that is kept; what ends then is the latecomer's.
     for (ended, call) in early.iter().take(3).enumerate() {

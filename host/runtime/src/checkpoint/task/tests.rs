@@ -60,8 +60,8 @@ impl Stage {
     }
 
     /// Another source says its last words.
-    fn retire(&self, names: &[&str]) {
-        self.checkpoint.retire(&Pile { batches: vec![batch(names)].into(), ..Pile::default() });
+    async fn retire(&self, names: &[&str]) {
+        drop(self.checkpoint.retire(&Pile { batches: vec![batch(names)].into(), ..Pile::default() }).await);
     }
 
     fn keys(&self) -> usize {
@@ -100,7 +100,7 @@ async fn a_full_disk_is_tried_again_and_loses_nothing() {
     let stage = Stage::new();
     stage.store.failing.store(true, Ordering::SeqCst);
     stage.change(&["x"]);
-    stage.retire(&["last"]);
+    stage.retire(&["last"]).await;
     stage.until(|stage| stage.checkpoint.failing()).await;
     sleep(Duration::from_secs(100)).await;
     assert!(stage.pile.asked.load(Ordering::SeqCst) < 12, "it backs off");
@@ -113,7 +113,7 @@ async fn a_full_disk_is_tried_again_and_loses_nothing() {
 async fn a_reader_sees_what_was_known_before() {
     let stage = Stage::new();
     stage.pile.batches.lock().push(batch(&["x"]));
-    stage.retire(&["y"]);
+    stage.retire(&["y"]).await;
     let saved = stage.checkpoint.load(PLUGIN).await.unwrap().unwrap();
     assert_eq!(saved.records.len(), 2);
     assert!(stage.checkpoint.load("team-a/other").await.unwrap().is_none());
