@@ -1,6 +1,7 @@
 //! `cargo xtask proof NAME`: long proofs and measurements, whose figures people report. CI
 //! does not run them. Owns the list; each has a file.
 
+mod dispatch;
 mod fairness;
 mod figures;
 mod informers;
@@ -19,12 +20,13 @@ use anyhow::{Result, bail};
 /// An unknown name, or that of the proof.
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
+        "dispatch" => dispatch::run(root),
         "fairness" => fairness::run(root),
         "figures" => figures::run(root),
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
         "watch-faults" => watch_faults::run(root),
-        _ => bail!("there is no proof {name:?}; there are: fairness, figures, informers, kill, languages, watch-faults"),
+        _ => bail!("there is no proof {name:?}; there are: dispatch, fairness, figures, informers, kill, languages, watch-faults"),
     }
 }

@@ -1,0 +1,28 @@
+//! `cargo xtask proof dispatch`: random histories of the ledger with each of its rules switched off
+//! in turn, and of the whole of dispatch on a paused clock, with a witness that sees the calls only.
+//! Owns how many; the histories are those of the tests `model` and `dispatch`, of which
+//! `cargo test` plays some.
+
+use std::env;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::step::{cargo, run as run_command, step};
+
+const HISTORIES: &str = "WHARF_HISTORIES";
+
+/// Plays a million histories of each, or as many as the environment says.
+///
+/// # Errors
+/// If one breaks a promise; it is shown with its seed.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let histories = env::var(HISTORIES).unwrap_or_else(|_| "1000000".to_owned());
+    for (test, what) in [("model", "of the ledger"), ("dispatch", "of the whole of dispatch")] {
+        let mut tests = cargo();
+        tests.current_dir(root).env(HISTORIES, &histories);
+        tests.args(["test", "--workspace", "--test", test, "--", "promises"]);
+        step(&format!("{histories} histories {what}; {HISTORIES} changes that"), || run_command(&mut tests))?;
+    }
+    Ok(())
+}
