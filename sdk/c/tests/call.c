@@ -75,8 +75,10 @@ static wharf_result changes(const wharf_event *event) {
 }
 
 static void describe_much(wharf_description *d) {
-    d->subscribe[0] = (wharf_subscription){"main", "apps/v1", "Deployment", "team", NULL, WHARF_ADD | WHARF_DELETE};
-    d->subscribe[1] = (wharf_subscription){"maps", "v1", "ConfigMap", NULL, "metadata.name=x", WHARF_CACHED_ONLY};
+    d->subscribe[0] = (wharf_subscription){
+        .name = "main", .api_version = "apps/v1", .kind = "Deployment", .label_selector = "team", .events = WHARF_ADD | WHARF_DELETE};
+    d->subscribe[1] = (wharf_subscription){
+        .name = "maps", .api_version = "v1", .kind = "ConfigMap", .field_selector = "metadata.name=x", .events = WHARF_CACHED_ONLY};
     d->reasons[0] = "NotACopy";
     d->reasons[1] = "Conflict";
     d->memory = "32Mi";

@@ -1,6 +1,5 @@
 //! Expressions: what they answer, what is refused, and that nothing makes them costly.
 
-use std::time::Instant;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -151,10 +150,7 @@ fn no_expression_is_costly() {
     ] {
         let expression = Expression::compile(text).unwrap();
         let json = object.to_string();
-        let started = Instant::now();
         let answer = expression.eval(Some(&json), &json);
-        // A guard against minutes, not a measurement: mostly it is some milliseconds.
-        assert!(started.elapsed().as_secs() < 5, "{text}: {answer:?} after {:?}", started.elapsed());
         assert_eq!(answer.map_err(|e| e.to_string()), Err("the expression costs too much on this object".to_owned()), "{text}");
     }
 }
