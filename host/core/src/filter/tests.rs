@@ -1,6 +1,5 @@
 //! Expressions: what they answer, what is refused, and that nothing makes them costly.
 
-
 use proptest::prelude::*;
 use serde_json::json;
 
