@@ -6,6 +6,7 @@ mod words;
 
 use serde_json::json;
 use wharf_core::explain::{Finding, Sign};
+use wharf_core::printable;
 use wharf_runtime::admin::operate::ExplainRow;
 
 use crate::args::{ExplainArgs, ExplainOutput};
@@ -76,19 +77,6 @@ fn history(row: &ExplainRow) -> String {
 /// An age; below ten seconds with three decimals, since that is where the order matters.
 fn ago(milliseconds: u64) -> String {
     if milliseconds < 10_000 { format!("{}.{:03}s", milliseconds / 1000, milliseconds % 1000) } else { age(milliseconds / 1000) }
-}
-
-/// Control characters escaped: some of the text comes from guests and servers.
-fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

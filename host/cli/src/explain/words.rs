@@ -2,9 +2,9 @@
 //! host answered.
 
 use wharf_core::explain::Finding;
+use wharf_core::printable;
 use wharf_runtime::admin::operate::{Decision, ExplainRow};
 
-use super::printable;
 use crate::table::age;
 
 /// Characters of a failure's message; it comes twice.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use wharf_core::filter::Filters;
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Description, Limits, Subscription, resolve};
+use wharf_core::printable;
 use wharf_core::{Cause, Event, Removal};
 
 use super::case::Case;
 use super::input::wrong;
 use super::plugin::Plugin;
-use super::words::clean;
 use crate::exit;
 use crate::report::CliError;
 
@@ -37,10 +37,10 @@ impl Asked {
             return Ok(Self { limits: description.limits.fill(&defaults), subscriptions });
         };
         let (subscriptions, limits) = resolve(document, description, &defaults).map_err(|problems| {
-            let lines: Vec<_> = problems.iter().map(|problem| clean(&problem.to_string())).collect();
+            let lines: Vec<_> = problems.iter().map(|problem| printable(&problem.to_string())).collect();
             let hint = problems.iter().map(|p| p.hint.as_str()).find(|hint| !hint.is_empty()).unwrap_or_default();
             let message = format!("the component and the document {} do not agree\n{}", document.name, lines.join("\n"));
-            CliError::new(exit::NO, message).hint(clean(hint))
+            CliError::new(exit::NO, message).hint(printable(hint))
         })?;
         Ok(Self { limits, subscriptions })
     }

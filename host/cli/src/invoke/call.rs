@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wharf_core::plugin::{Description, Isolation, Limits, read_description};
+use wharf_core::printable;
 use wharf_core::{Failure, Reason, Strike};
 use wharf_engine::{Artifact, BinaryKind, CallReport, Engine, EngineConfig, LoadError, Revision, RevisionSpec};
 
@@ -16,7 +17,6 @@ use super::asked::Asked;
 use super::case::Case;
 use super::plugin::Plugin;
 use super::ports::{Record, Recorder};
-use super::words::clean;
 use super::{cache, input};
 use crate::exit;
 use crate::report::CliError;
@@ -150,7 +150,7 @@ async fn ask(revision: &Revision, args: &InvokeArgs, plugin: &Plugin) -> Result<
     })?;
     let text = revision.describe().await.map_err(|strike| struck("describe", strike))?;
     read_description(&text).map_err(|problems| {
-        let lines: Vec<_> = problems.iter().map(|problem| format!("  {}", clean(&problem.to_string()))).collect();
+        let lines: Vec<_> = problems.iter().map(|problem| format!("  {}", printable(&problem.to_string()))).collect();
         no(format!("{file}: describe answered something unusable\n{}", lines.join("\n")), Reason::DescribeFailed.hint())
     })
 }

@@ -5,12 +5,13 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use wharf_core::printable;
 use wharf_core::{Failure, Fault, Outcome};
 use wharf_engine::{ApiError, Document, ObjectRef, Task};
 
 use super::call::Report;
 use super::ports::{Answer, Line, Use};
-use super::words::{clean, code, level, size, text, time};
+use super::words::{code, level, size, text, time};
 
 /// Lines of an object that are shown.
 const MAX_LINES: usize = 40;
@@ -171,7 +172,7 @@ fn yaml(out: &mut String, indent: usize, value: &Value) {
 
 /// One line, whatever is in the text.
 fn say(out: &mut String, indent: usize, text: &str) {
-    let _infallible = writeln!(out, "{:indent$}{}", "", clean(text));
+    let _infallible = writeln!(out, "{:indent$}{}", "", printable(text));
 }
 
 #[cfg(test)]

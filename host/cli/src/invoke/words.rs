@@ -42,20 +42,6 @@ pub(super) const fn level(level: Level) -> &'static str {
     }
 }
 
-/// A text that stays on its line and does not steer a terminal: control characters are escaped,
-/// as a host does in its logs.
-pub(super) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 /// Whole milliseconds.
 pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)

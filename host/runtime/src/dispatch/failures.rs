@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use wharf_core::ledger::{EntryView, FailureState, Here, Mark, ParkedBy};
-use wharf_core::{Cause, TargetKey};
+use wharf_core::{Cause, TargetKey, printable};
 
 use super::dispatcher::{Dispatcher, State};
 use super::history::What;
@@ -111,25 +111,11 @@ fn failed(key: &TargetKey, entry: EntryView<'_>, now: Duration) -> Option<Failed
         key: key.clone(),
         state: entry.failure_state(now)?,
         parked: entry.parked.map(|parked| parked.by),
-        reason: escaped(failure.reason),
-        message: escaped(failure.message),
+        reason: printable(failure.reason),
+        message: printable(failure.message),
         strikes: entry.strikes,
         attempts: entry.attempts,
         since: entry.failing_since.unwrap_or(now),
         due: entry.due,
     })
-}
-
-/// Control characters are escaped: the text goes to terminals, and not all of it was cleaned by
-/// the engine.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
