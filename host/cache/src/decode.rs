@@ -17,6 +17,8 @@ use crate::metrics::WatchEventType;
 pub(crate) struct Decoder {
     kind: Gvk,
     trim: Trim,
+    /// The members that say of which kind an object is, and their values as JSON.
+    names: [(Pointer, String); 2],
 }
 
 /// One line of a watch.
@@ -51,8 +53,10 @@ impl WatchEvent {
 }
 
 impl Decoder {
-    pub(crate) const fn new(kind: Gvk, trim: Trim) -> Self {
-        Self { kind, trim }
+    pub(crate) fn new(kind: Gvk, trim: Trim) -> Self {
+        let name = |member: &str, value: &str| (Pointer::of([member]), serde_json::Value::from(value).to_string());
+        let names = [name("apiVersion", &kind.api_version()), name("kind", &kind.kind)];
+        Self { kind, trim, names }
     }
 
     /// Reads one line of a watch.
@@ -68,6 +72,11 @@ impl Decoder {
             object: &'a RawValue,
         }
         let line = utf8(what, line)?;
+        if let Some((event, text)) = split(line)
+            && let Ok(object) = Object::parse_trimmed(text, &self.kind, &self.trim)
+        {
+            return Ok(self.changed(what, event, object));
+        }
         let raw: Raw<'_> = serde_json::from_str(line).map_err(|error| undecodable(what, &error))?;
         let text = raw.object.get();
         let event = WatchEventType::parse(&raw.event);
@@ -79,11 +88,15 @@ impl Decoder {
             }
             WatchEventType::Added | WatchEventType::Modified | WatchEventType::Deleted => {}
         }
-        let object = self.object(what, text)?;
-        if let Some(foreign) = self.foreign(&object) {
-            return Ok(WatchEvent::Foreign(event, format!("{what}: got an object of another kind: {foreign}").into()));
+        Ok(self.changed(what, event, self.object(what, text)?))
+    }
+
+    fn changed(&self, what: &str, event: WatchEventType, object: Object) -> WatchEvent {
+        match self.foreign(&object) {
+            Some(foreign) => WatchEvent::Foreign(event, format!("{what}: got an object of another kind: {foreign}").into()),
+            None if event == WatchEventType::Deleted => WatchEvent::Deleted(object),
+            None => WatchEvent::Applied(event, object),
         }
-        Ok(if event == WatchEventType::Deleted { WatchEvent::Deleted(object) } else { WatchEvent::Applied(event, object) })
     }
 
     /// Reads one item of a list.
@@ -149,6 +162,9 @@ impl Decoder {
 
     /// The object's kind as it names it, if it is not the one that is asked for.
     fn foreign(&self, object: &Object) -> Option<String> {
+        if self.names.iter().all(|(name, value)| object.get(name) == Some(value)) {
+            return None;
+        }
         let member = |pointer: &str| {
             let pointer = Pointer::parse(pointer).ok()?;
             serde_json::from_str::<String>(object.get(&pointer)?).ok()
@@ -157,6 +173,15 @@ impl Decoder {
         let same = name == *self.kind.kind && api_version == self.kind.api_version();
         (!same).then(|| format!("{api_version} {name}"))
     }
+}
+
+/// The type of a change and the text of its object, if they stand as every API server writes them.
+/// If that text is one JSON object, then the line is what it seems to be: one look at it is enough.
+fn split(line: &str) -> Option<(WatchEventType, &str)> {
+    let (event, rest) = line.strip_prefix(r#"{"type":""#)?.split_once('"')?;
+    let text = rest.strip_prefix(r#","object":"#)?.trim_ascii_end().strip_suffix('}')?;
+    let event = WatchEventType::parse(event);
+    matches!(event, WatchEventType::Added | WatchEventType::Modified | WatchEventType::Deleted).then_some((event, text))
 }
 
 fn bookmark(what: &str, text: &str) -> Result<WatchEvent, Failure> {

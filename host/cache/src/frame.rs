@@ -1,16 +1,19 @@
-//! Cuts a stream of bytes into lines. Owns the buffer and its limit; never looks into a
-//! line.
+//! Cuts a stream of bytes into lines. Owns what came of a line whose end has not come, and its
+//! limit; never looks into a line, and copies only those that came in several chunks.
 
+use bytes::Bytes;
 use memchr::memchr;
 
-/// Collects chunks and gives out complete lines.
+/// Takes chunks and gives out complete lines.
 #[derive(Debug)]
 pub(crate) struct Framer {
-    buffer: Vec<u8>,
-    /// Where the next line begins in the buffer.
-    start: usize,
-    /// Up to where no newline was found yet.
-    scanned: usize,
+    chunk: Bytes,
+    /// Where the next line begins, or goes on, in the chunk.
+    at: usize,
+    /// The beginning of a line that goes on in the chunk.
+    begun: Vec<u8>,
+    /// The line that begun there was given out.
+    spent: bool,
     limit: usize,
 }
 
@@ -28,19 +31,13 @@ impl Framer {
 
     /// A framer for lines of at most `limit` bytes.
     pub(crate) const fn new(limit: usize) -> Self {
-        Self { buffer: Vec::new(), start: 0, scanned: 0, limit }
+        Self { chunk: Bytes::new(), at: 0, begun: Vec::new(), spent: false, limit }
     }
 
-    /// Adds what came from the stream.
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
-        if self.start == self.buffer.len() && self.buffer.capacity() > Self::KEEP {
-            self.buffer = Vec::new();
-        } else {
-            self.buffer.drain(..self.start);
-        }
-        self.scanned = self.scanned.saturating_sub(self.start);
-        self.start = 0;
-        self.buffer.extend_from_slice(chunk);
+    /// Takes what came from the stream, after [`next_line`](Self::next_line) had no more.
+    pub(crate) fn push(&mut self, chunk: Bytes) {
+        debug_assert!(self.chunk.is_empty(), "there may be lines in the chunk before");
+        (self.chunk, self.at) = (chunk, 0);
     }
 
     /// The next complete line without its end; `None` if more bytes are needed.
@@ -49,26 +46,43 @@ impl Framer {
     /// When a line, complete or not, is longer than the limit. The stream is of no use
     /// after that.
     pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>, LineTooLong> {
-        let rest = self.buffer.get(self.scanned..).unwrap_or_default();
-        let end = memchr(b'\n', rest).map(|at| self.scanned + at);
-        let length = end.unwrap_or(self.buffer.len()) - self.start;
-        if length > self.limit {
+        if std::mem::take(&mut self.spent) {
+            self.begun.clear();
+            if self.begun.capacity() > Self::KEEP {
+                self.begun = Vec::new();
+            }
+        }
+        let rest = self.chunk.get(self.at..).unwrap_or_default();
+        let end = memchr(b'\n', rest);
+        let part = end.unwrap_or(rest.len());
+        if self.begun.len().saturating_add(part) > self.limit {
             return Err(LineTooLong { limit: self.limit });
         }
-        let Some(end) = end else {
-            self.scanned = self.buffer.len();
+        if end.is_some() && self.begun.is_empty() {
+            let line = self.at..self.at + part;
+            self.at += part + 1;
+            return Ok(self.chunk.get(line).map(ended));
+        }
+        self.begun.extend_from_slice(rest.get(..part).unwrap_or_default());
+        if end.is_none() {
+            (self.chunk, self.at) = (Bytes::new(), 0);
             return Ok(None);
-        };
-        let begin = std::mem::replace(&mut self.start, end + 1);
-        self.scanned = self.start;
-        Ok(self.buffer.get(begin..end).map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
+        }
+        self.at += part + 1;
+        self.spent = true;
+        Ok(Some(ended(&self.begun)))
     }
 
     /// What stands after the last newline: the whole of a last line without one, or a
     /// line that was cut off.
     pub(crate) fn rest(&self) -> &[u8] {
-        self.buffer.get(self.start..).unwrap_or_default()
+        if self.spent { &[] } else { &self.begun }
     }
+}
+
+/// A line without the first half of an end in two bytes.
+fn ended(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -87,21 +101,23 @@ mod tests {
     #[test]
     fn a_long_line_is_refused_before_its_end_comes() {
         let mut framer = Framer::new(4);
-        framer.push(b"1234\n12");
+        framer.push(Bytes::from_static(b"1234\n12"));
         assert_eq!(framer.next_line().unwrap(), Some(&b"1234"[..]));
         assert_eq!(framer.next_line(), Ok(None));
-        framer.push(b"345");
+        framer.push(Bytes::from_static(b"345"));
         assert_eq!(framer.next_line(), Err(LineTooLong { limit: 4 }));
     }
 
     #[test]
     fn a_large_buffer_is_given_back() {
         let mut framer = Framer::new(usize::MAX);
-        framer.push(&vec![b'x'; 3 << 20]);
-        framer.push(b"\n");
+        framer.push(Bytes::from(vec![b'x'; 3 << 20]));
+        assert_eq!(framer.next_line(), Ok(None));
+        framer.push(Bytes::from_static(b"\n"));
         assert_eq!(framer.next_line().unwrap().map(<[u8]>::len), Some(3 << 20));
-        framer.push(b"y\n");
-        assert!(framer.buffer.capacity() <= Framer::KEEP);
+        assert_eq!(framer.next_line(), Ok(None));
+        framer.push(Bytes::from_static(b"y\n"));
+        assert!(framer.begun.capacity() <= Framer::KEEP);
         assert_eq!(lines(&mut framer), ["y"]);
     }
 
@@ -112,7 +128,7 @@ mod tests {
             let (mut framer, mut got, mut rest) = (Framer::new(usize::MAX), Vec::new(), text.as_bytes());
             for cut in cuts.into_iter().chain([usize::MAX]) {
                 let (chunk, after) = rest.split_at(cut.min(rest.len()));
-                framer.push(chunk);
+                framer.push(Bytes::copy_from_slice(chunk));
                 got.extend(lines(&mut framer));
                 rest = after;
             }

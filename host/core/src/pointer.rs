@@ -51,8 +51,8 @@ impl Pointer {
         Ok(Self { tokens })
     }
 
-    /// The pointer to a field of a field, by their names.
-    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    /// The pointer through members of these names.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self { tokens: names.into_iter().map(Box::from).collect() }
     }
 

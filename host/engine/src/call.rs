@@ -34,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) limits: Limits,
     /// See [`EngineConfig`](crate::EngineConfig).
     pub(crate) calls_per_instance: u32,
+    /// The runtime that ports run on.
+    pub(crate) control: Handle,
 }
 
 /// Which exported function is called.
@@ -92,16 +94,16 @@ pub(crate) struct Ended {
 
 /// Calls one function, in a new instance or in one that has answered before. Polled inside of
 /// `meter`, which is the source's.
-pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<CpuMeter>, job: Job, control: Handle) -> Ended {
+pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<CpuMeter>, job: Job) -> Ended {
     let started = Instant::now();
     let before = meter.spent();
     let info = job.info();
     let (step, delivery) = Step::of(job, &prepared);
     let (mut instance, reused) = match source {
         Source::Idle(instance) => (instance, true),
-        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, Arc::clone(meter), info.clone(), control.clone())), false),
+        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, Arc::clone(meter), info.clone())), false),
     };
-    instance.store.data_mut().begin(info, delivery, control);
+    instance.store.data_mut().begin(info, delivery);
     let result = steps(&prepared, &mut instance, step).await;
     let ctx = instance.store.data_mut();
     ctx.end();

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
 use wasmtime::{Store, UpdateDeadline};
 use wharf_core::Strike;
 
@@ -32,10 +31,10 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// A store without anything in it. Costs about a microsecond.
-    pub(crate) fn new(prepared: &Prepared, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo, control: Handle) -> Self {
+    pub(crate) fn new(prepared: &Prepared, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo) -> Self {
         let plugin = Arc::clone(&prepared.plugin);
         let log = LogSink::new(Arc::clone(&plugin.ports), first);
-        let ctx = Ctx::new(plugin, Limiter::new(prepared.limits.memory), Budget::new(Arc::clone(&meter)), log, control);
+        let ctx = Ctx::new(plugin, Limiter::new(prepared.limits.memory), Budget::new(Arc::clone(&meter)), log, prepared.control.clone());
         Self { store: new_store(&prepared.wasmtime, ctx), guest: None, meter, initial: 0, calls: 0, _slot: slot }
     }
 

@@ -2,9 +2,11 @@
 //! calls as the rest of the host sees them; never retries one and never decides when.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use wasmtime::component::Linker;
@@ -20,7 +22,8 @@ use crate::host::{Ctx, Plugin};
 use crate::idle::Bench;
 use crate::imports;
 use crate::ports::Ports;
-use crate::scheduler::{CallEnd, Lane};
+use crate::scheduler::{Call, CallEnd, Lane};
+use crate::task::Lost;
 
 /// What a plugin's document says, as far as calls need it.
 pub struct RevisionSpec {
@@ -118,7 +121,9 @@ impl Revision {
         let RevisionSpec { name, limits, grants, config, ports, isolation } = spec;
         let plugin = Arc::new(Plugin { name, grants, config, ports });
         let calls_per_instance = engine.calls_per_instance();
-        let prepared = Arc::new(Prepared { wasmtime: engine.wasmtime().clone(), pre, indices, plugin, limits, calls_per_instance });
+        let control = Handle::try_current().unwrap_or_else(|_| engine.guests().clone());
+        let wasmtime = engine.wasmtime().clone();
+        let prepared = Arc::new(Prepared { wasmtime, pre, indices, plugin, limits, calls_per_instance, control });
         let permits = engine.permits(&artifact);
         let lane = engine.lane(&prepared.plugin.name, permits);
         let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear());
@@ -135,10 +140,10 @@ impl Revision {
         &self.prepared.plugin.name
     }
 
-    /// Runs something short that is no guest where guests run, so that it takes no time from the
-    /// host's own threads. `None` if it panicked, or the host is stopping. Cancel safe.
-    pub async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        crate::task::join(self.engine.guests().spawn(async move { work() })).await.ok()
+    /// The threads that guests run on. A task there that calls one handler after the other needs no
+    /// way between threads for it: see [`call_admitted`](Self::call_admitted).
+    pub fn threads(&self) -> &Handle {
+        self.engine.guests()
     }
 
     /// Asks the component whether its configuration is good; the inner error is its list of
@@ -168,7 +173,8 @@ impl Revision {
 
     /// Calls the handler on a guest thread: in an instance that has answered a call before and
     /// idles now, else in a fresh one. Waits first if as many instances are alive as may be;
-    /// that time counts against nothing. Ports are used on the runtime that this is awaited on.
+    /// that time counts against nothing. Ports are used on the runtime that the revision was
+    /// prepared on.
     ///
     /// An instance is never used again after anything but an answer of the guest (one that says that it failed is one), after
     /// [`EngineConfig::calls_per_instance`](crate::EngineConfig::calls_per_instance) calls, and
@@ -177,7 +183,8 @@ impl Revision {
     /// Cancel safe in that nothing leaks: a dropped call ends at the guest's next tick or host
     /// call. What it had done to the cluster by then is done.
     pub async fn call(&self, delivery: Delivery) -> CallReport {
-        self.call_admitted(self.admit().await, delivery).await
+        let job = Job::Handle(Box::new(delivery));
+        report(self.spawn(self.admit().await, job).await)
     }
 
     /// Waits for what a call needs, before it is known what it will be called for. Cancel safe.
@@ -185,16 +192,17 @@ impl Revision {
         self.admission(self.isolation == Isolation::Reuse).await
     }
 
-    /// The same as [`call`](Self::call) with an admission of this revision.
+    /// The same as [`call`](Self::call) with an admission of this revision, and the guest runs on
+    /// the thread that polls this: it belongs into a task on [`threads`](Self::threads).
     pub async fn call_admitted(&self, admission: Admission, delivery: Delivery) -> CallReport {
-        let (answer, usage) = self.start(admission, Job::Handle(Box::new(delivery))).await;
-        let result = answer.and_then(|answer| match answer {
-            Answer::Handled(result) => Ok(result),
-            Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
-        });
-        let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
-        let waited_instance = waited_slot;
-        CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
+        let started = Instant::now();
+        let waited_slot = admission.waited;
+        let ended = match self.work(admission, Job::Handle(Box::new(delivery))) {
+            // What a panic leaves behind is dropped with the future.
+            Some(work) => AssertUnwindSafe(work).catch_unwind().await.map(|end| (end.result, end.usage)),
+            None => Ok(nothing()),
+        };
+        report(ended.unwrap_or_else(|_| lost(Lost::Panicked, started, waited_slot)))
     }
 
     /// The plugin has nothing to do for now. Idle instances that cost little to make are thrown
@@ -211,7 +219,7 @@ impl Revision {
 
     /// Runs a job of `setup`. What it leaves behind in memory must not meet events.
     async fn run(&self, job: Job) -> (Result<Answer, Strike>, Usage) {
-        self.start(self.admission(false).await, job).await
+        self.spawn(self.admission(false).await, job).await
     }
 
     async fn admission(&self, reuse: bool) -> Admission {
@@ -225,23 +233,32 @@ impl Revision {
         Admission { source: Some(source), waited, bench: Arc::downgrade(&self.bench), keeper: self.engine.keeper() }
     }
 
-    async fn start(&self, mut admission: Admission, job: Job) -> (Result<Answer, Strike>, Usage) {
+    /// Runs a job in a task on a guest thread.
+    async fn spawn(&self, admission: Admission, job: Job) -> (Result<Answer, Strike>, Usage) {
+        let started = Instant::now();
+        let waited_slot = admission.waited;
+        let Some(work) = self.work(admission, job) else { return nothing() };
+        match crate::task::join(self.threads().spawn(work)).await {
+            Ok(end) => (end.result, end.usage),
+            Err(why) => lost(why, started, waited_slot),
+        }
+    }
+
+    /// A job that computes only when it is the plugin's turn.
+    fn work(&self, mut admission: Admission, job: Job) -> Option<Call> {
         let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
         let waited_slot = admission.waited;
         // It is taken here only.
-        let Some(source) = admission.source.take() else { return (Err(mixed_up()), Usage::default()) };
+        let source = admission.source.take()?;
         if matches!(source, Source::New(_)) {
             self.engine.count_made();
         }
         let meter = source.meter();
-        let guests = self.engine.guests();
-        let control = Handle::try_current().unwrap_or_else(|_| guests.clone());
         let (prepared, bench, keeper) = (Arc::clone(&self.prepared), Arc::downgrade(&self.bench), self.engine.keeper());
-        let started = Instant::now();
         let measured = Arc::clone(&meter);
         let call = async move {
             let work = async {
-                let ended = call::run(prepared, source, &measured, job, control).await;
+                let ended = call::run(prepared, source, &measured, job).await;
                 // A revision that is gone has no bench.
                 if let (Some(instance), Some(bench)) = (ended.instance.filter(|_| keep), bench.upgrade()) {
                     keeper.keep(&bench, *instance);
@@ -250,12 +267,27 @@ impl Revision {
             };
             measured.measure(work).await
         };
-        let task = guests.spawn(self.lane.turns(Box::pin(call), meter));
-        match crate::task::join(task).await {
-            Ok(end) => (end.result, end.usage),
-            Err(lost) => (Err(lost.strike()), Usage { wall: started.elapsed(), waited_slot, ..Usage::default() }),
-        }
+        Some(self.lane.turns(Box::pin(call), meter))
     }
+}
+
+fn report((answer, usage): (Result<Answer, Strike>, Usage)) -> CallReport {
+    let result = answer.and_then(|answer| match answer {
+        Answer::Handled(result) => Ok(result),
+        Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
+    });
+    let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
+    let waited_instance = waited_slot;
+    CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
+}
+
+fn lost(why: Lost, started: Instant, waited_slot: Duration) -> (Result<Answer, Strike>, Usage) {
+    (Err(why.strike()), Usage { wall: started.elapsed(), waited_slot, ..Usage::default() })
+}
+
+/// An admission that was used before: impossible, as below.
+fn nothing() -> (Result<Answer, Strike>, Usage) {
+    (Err(mixed_up()), Usage::default())
 }
 
 /// An answer to another question than the one that was asked: impossible, and if it happens

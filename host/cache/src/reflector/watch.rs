@@ -74,7 +74,7 @@ impl Reflector<'_> {
                         Err(_) => End::Closed,
                     };
                 }
-                Ok(Ok(Some(chunk))) => framer.push(&chunk),
+                Ok(Ok(Some(chunk))) => framer.push(chunk),
             }
             self.shared.heard();
             loop {

@@ -33,8 +33,7 @@ const NAMES_HINT: &str = "known are object (the object now), old (its state befo
 const FUNCTIONS_HINT: &str =
     "known are has, size, contains, startsWith, endsWith, string, int, double, all, exists, exists_one, filter and map";
 
-/// The expression, and whether there are loops in it.
-pub(super) fn compile(text: &str) -> Result<(Node, bool), ExpressionError> {
+pub(super) fn compile(text: &str) -> Lowered {
     if text.len() > Expression::MAX_BYTES {
         return Err(error(format!("{} bytes are too many for an expression", text.len()), format!("at most {}", Expression::MAX_BYTES)));
     }
@@ -42,12 +41,12 @@ pub(super) fn compile(text: &str) -> Result<(Node, bool), ExpressionError> {
         return Err(error("the expression is empty", "write one, for example object.spec != old.spec, or remove the field"));
     }
     let ast = parse(text)?;
-    let mut lowering = Lowering { locals: Vec::new(), nodes: 0, loops: false };
+    let mut lowering = Lowering { locals: Vec::new(), nodes: 0 };
     let root = lowering.lower(&ast, 0)?;
     if !root.may_be_bool() {
         return Err(error("the expression is neither true nor false", "compare it with something"));
     }
-    Ok((root, lowering.loops))
+    Ok(root)
 }
 
 fn parse(text: &str) -> Result<IdedExpr, ExpressionError> {
@@ -78,7 +77,6 @@ struct Lowering {
     /// Variables of the loops around, outermost first.
     locals: Vec<String>,
     nodes: usize,
-    loops: bool,
 }
 
 type Lowered = Result<Node, ExpressionError>;
@@ -223,7 +221,6 @@ impl Lowering {
         if self.locals.len() >= MAX_LOOPS {
             return Err(error("loops are nested too deeply", format!("at most {MAX_LOOPS}, one in the other; or decide in the handler")));
         }
-        self.loops = true;
         let (kind, condition, body) = shape(of).ok_or_else(unknown)?;
         self.locals.push(of.iter_var.clone());
         let condition = condition.map(|condition| self.lower(condition, depth)).transpose();

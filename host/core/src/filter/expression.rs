@@ -16,7 +16,6 @@ use super::node::Node;
 pub struct Expression {
     text: Box<str>,
     root: Node,
-    loops: bool,
 }
 
 impl Expression {
@@ -28,8 +27,8 @@ impl Expression {
     /// # Errors
     /// When it is no expression, uses what is not supported, or cannot answer true or false.
     pub fn compile(text: &str) -> Result<Self, ExpressionError> {
-        let (root, loops) = compile::compile(text)?;
-        Ok(Self { text: text.into(), root, loops })
+        let root = compile::compile(text)?;
+        Ok(Self { text: text.into(), root })
     }
 
     /// Is the change wanted? Both texts are JSON objects; reads them only as far as it must.
@@ -39,11 +38,6 @@ impl Expression {
     /// milliseconds at worst.
     pub fn eval(&self, old: Option<&str>, object: &str) -> Result<bool, EvalError> {
         eval::eval(&self.root, old, object)
-    }
-
-    /// Does it go through lists? Then it may cost more than to look at the text once.
-    pub fn loops(&self) -> bool {
-        self.loops
     }
 
     /// The text that it was compiled from.

@@ -66,11 +66,10 @@ impl Ctx {
 
     /// The next call starts: nothing of the one before is left but the guest's own memory and
     /// the handles that it holds.
-    pub(crate) fn begin(&mut self, call: CallInfo, delivery: Option<Delivery>, control: Handle) {
+    pub(crate) fn begin(&mut self, call: CallInfo, delivery: Option<Delivery>) {
         self.log.begin(call);
         self.limiter.begin();
         self.delivery = delivery;
-        self.control = control;
         (self.host_calls, self.events, self.in_port, self.warned) = (0, 0, false, false);
     }
 

@@ -4,6 +4,7 @@
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
+use tokio::runtime::Handle;
 use wharf_core::Delivery;
 use wharf_engine::{Admission, CallReport, Revision};
 
@@ -19,11 +20,11 @@ pub trait Callee: Send + Sync + 'static {
     /// has given the call up: as far as it got, it happened.
     fn call(&self, admission: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport>;
 
-    /// Runs something short that is no call, where it takes no time from the host's own threads.
-    /// Cancel safe.
-    fn aside(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'_, ()> {
-        work();
-        ready(()).boxed()
+    /// Where its calls compute, if not on the threads of whoever asks: the plugin's workers belong
+    /// there, so that neither what they decide nor what is called takes time from the host's own
+    /// threads, and no call needs a way between threads.
+    fn threads(&self) -> Option<&Handle> {
+        None
     }
 
     /// The plugin has nothing to do for now. Cheap, and never wrong.
@@ -41,14 +42,17 @@ impl Callee for Revision {
     }
 
     fn call(&self, admission: Option<Admission>, delivery: Delivery) -> BoxFuture<'_, CallReport> {
-        match admission {
-            Some(admission) => self.call_admitted(admission, delivery).boxed(),
-            None => Self::call(self, delivery).boxed(),
-        }
+        Box::pin(async move {
+            let admission = match admission {
+                Some(admission) => admission,
+                None => Self::admit(self).await,
+            };
+            self.call_admitted(admission, delivery).await
+        })
     }
 
-    fn aside(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'_, ()> {
-        Self::aside(self, work).map(Option::unwrap_or_default).boxed()
+    fn threads(&self) -> Option<&Handle> {
+        Some(Self::threads(self))
     }
 
     fn rest(&self) {

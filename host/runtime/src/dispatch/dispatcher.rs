@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use wharf_cache::{Change, ChangeCause};
@@ -326,7 +327,7 @@ impl Dispatcher {
     /// Calls in flight end on the old revision; keys never leave the queue. The old
     /// subscriptions are returned, so that the caller drops their watches when it wants.
     pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
-        let concurrency = serving.limits.concurrency;
+        let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
         let (old, keys, first, taken) = {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
@@ -384,7 +385,7 @@ impl Dispatcher {
             }
             self.enqueue(key, cause);
         }
-        self.run_workers(concurrency);
+        self.run_workers(concurrency, threads.as_ref());
         self.queue.resume();
         old
     }
@@ -471,10 +472,14 @@ impl Dispatcher {
 
     /// As many workers as the revision's concurrency: each runs one call at a time. A
     /// worker whose number is too high ends by itself.
-    fn run_workers(self: &Arc<Self>, concurrency: u32) {
+    fn run_workers(self: &Arc<Self>, concurrency: u32, threads: Option<&Handle>) {
         let mut workers = self.workers.lock();
         for index in 0..concurrency {
-            let task = || tokio::spawn(worker::run(Arc::clone(self), index));
+            let work = worker::run(Arc::clone(self), index);
+            let task = || match threads {
+                Some(threads) => threads.spawn(work),
+                None => tokio::spawn(work),
+            };
             match workers.get_mut(index as usize) {
                 Some(worker) if worker.is_finished() => *worker = task(),
                 Some(_) => {}

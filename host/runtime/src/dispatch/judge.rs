@@ -1,25 +1,21 @@
-//! What the filters of a subscription say of one change. Owns where that is found out: never
-//! under a lock that a watch may wait for, and never for long on a thread of the host. What a
-//! filter means is `wharf_core::filter`'s; which change is judged is the ledger's.
+//! What the filters of a subscription say of one change. Owns when that is found out: never
+//! under a lock that a watch may wait for. It takes as long as the filters may, on the thread of
+//! the plugin's worker, which is none of the host's own. What a filter means is `wharf_core::filter`'s; which change is judged is the ledger's.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
 use wharf_core::diff::Verdict;
 use wharf_core::filter::{EvalError, Expression};
 use wharf_core::{Dropped, Object, OwnWrites, TargetKey};
 
-use super::dispatcher::{Dispatcher, Serving};
+use super::dispatcher::Dispatcher;
 use super::subscribed::Subscribed;
 use crate::telemetry::events::{ChangeDropped, FilterFailed};
-
-/// Text that may be looked through in place: some ten microseconds.
-const IN_PLACE_BYTES: usize = 64 << 10;
 
 /// A change that has to be judged.
 pub(super) struct Case {
     pub(super) subscribed: Arc<Subscribed>,
-    pub(super) serving: Arc<Serving>,
     /// `None`: there is nothing to compare with.
     pub(super) old: Option<Arc<Object>>,
     pub(super) new: Arc<Object>,
@@ -35,33 +31,15 @@ pub(super) struct Judged {
 type Failure = (String, String);
 
 impl Case {
-    /// Asks the filters. Should that be cut short the change is wanted: nothing is lost.
-    pub(super) async fn judge(self, dispatcher: &Dispatcher, key: &TargetKey) -> Judged {
-        let (dropped, failures) = if self.is_cheap(key) {
-            self.ask(key)
-        } else {
-            let Self { subscribed, serving, old, new } = &self;
-            let aside = Self { subscribed: Arc::clone(subscribed), serving: Arc::clone(serving), old: old.clone(), new: Arc::clone(new) };
-            let key = key.clone();
-            let (told, answer) = oneshot::channel();
-            // Nobody listens any more if the key's worker has gone.
-            let work = move || drop(told.send(aside.ask(&key)));
-            serving.revision.aside(Box::new(work)).await;
-            answer.await.unwrap_or_default()
-        };
+    /// Asks the filters. If they panic the change is wanted: nothing is lost.
+    pub(super) fn judge(self, dispatcher: &Dispatcher, key: &TargetKey) -> Judged {
+        let asked = catch_unwind(AssertUnwindSafe(|| self.ask(key)));
+        let (dropped, failures) = asked.unwrap_or_default();
         for (expression, error) in &failures {
             let subscription = self.subscribed.subscription(key).map_or("", |subscription| &subscription.name);
             FilterFailed { plugin: &dispatcher.label, subscription, key, expression, error }.emit(&dispatcher.shared.metrics);
         }
         Judged { case: self, dropped }
-    }
-
-    fn is_cheap(&self, key: &TargetKey) -> bool {
-        let Some(subscription) = self.subscribed.subscription(key) else { return true };
-        let filters = &subscription.filters;
-        let bytes = self.new.json().len().saturating_add(self.old.as_ref().map_or(0, |old| old.json().len()));
-        let passes = filters.only_if_changed.len().saturating_add(filters.expressions.len());
-        bytes.saturating_mul(passes) <= IN_PLACE_BYTES && !filters.expressions.iter().any(|expression| expression.loops())
     }
 
     fn ask(&self, key: &TargetKey) -> (Option<Dropped>, Vec<Failure>) {

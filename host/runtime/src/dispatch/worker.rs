@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Start, Token};
 use wharf_core::{Cause, Delivery, Event, Object, Outcome, Reason, TargetKey};
 use wharf_engine::CallReport;
@@ -27,11 +28,23 @@ const FULL_PAUSE: Duration = Duration::from_secs(30);
 /// So often a key is judged before others get their turn.
 const MAX_ROUNDS: usize = 4;
 
+/// What a worker may do before it lets the tasks of others on its thread go on, which it would
+/// not do by itself as long as there are keys and turns.
+const STRETCH: (u32, Duration) = (32, Duration::from_millis(1));
+
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
+    let (mut keys, mut computed) = (0, Duration::ZERO);
     while let Some((item, admitted)) = next(&dispatcher, index).await {
-        if work(&dispatcher, &item, admitted).await {
+        let (through, cpu) = work(&dispatcher, &item, admitted).await;
+        if through {
             dispatcher.through(item.key());
+        }
+        drop(item);
+        (keys, computed) = (keys + 1, computed + cpu);
+        if keys >= STRETCH.0 || computed >= STRETCH.1 {
+            (keys, computed) = (0, Duration::ZERO);
+            yield_now().await;
         }
     }
 }
@@ -54,13 +67,13 @@ struct Planned {
     lag: Option<Lag>,
 }
 
-/// False if the key comes back without having been decided.
-async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitted) -> bool {
+/// Whether the key was decided, or comes back without; and the processor time of its call.
+async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitted) -> (bool, Duration) {
     let key = item.key();
-    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item).await {
+    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item) {
         Decided::Call(planned) => *planned,
-        Decided::Nothing => return true,
-        Decided::Later => return false,
+        Decided::Nothing => return (true, Duration::ZERO),
+        Decided::Later => return (false, Duration::ZERO),
     };
     dispatcher.note_called(key, &delivery, &serving);
     let report = admitted.call(&serving, delivery.clone()).await;
@@ -77,17 +90,17 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     // A time that the guest asked for is a promise, also if the call came from a pass over everything.
     let asked = matches!(report.result, Ok(Ok(Outcome::RequeueAfter(_))));
     arm(dispatcher, key, if asked { item.priority().max(0) } else { item.priority() }, next.due, next.again);
-    true
+    (true, report.cpu)
 }
 
 /// Asks the table, and the filters where it needs their word. A key that changes faster than it
 /// is judged goes to the end of the queue.
-async fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
+fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
     let mut judged = None;
     for _ in 0..MAX_ROUNDS {
         match try_decide(dispatcher, item, judged.as_ref()) {
             Ok(decided) => return decided,
-            Err(case) => judged = Some(case.judge(dispatcher, item.key()).await),
+            Err(case) => judged = Some(case.judge(dispatcher, item.key())),
         }
     }
     arm(dispatcher, item.key(), item.priority(), None, true);
@@ -138,7 +151,7 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
             }
         };
         match start {
-            Start::Judge { old, new } => return Err(Case { subscribed, serving, old, new }),
+            Start::Judge { old, new } => return Err(Case { subscribed, old, new }),
             Start::Held { .. } => {}
             // Behind the store the chain of own writes has not ended yet.
             _ if seen.is_some() => {}
