@@ -14,6 +14,9 @@ pub struct Options {
     /// A watch that the server has not ended this long after its length is dead and is
     /// replaced.
     pub idle_margin: Duration,
+    /// A watch that has shown bookmarks and then nothing for so long is dead and is replaced: in a
+    /// watch an API server sends one about every minute.
+    pub bookmark_silence: Duration,
     /// How long the head of an answer, or the next part of a list, may take. Longer than
     /// the API server's own limit of 60 s, so that its answer is seen.
     pub response_timeout: Duration,
@@ -54,6 +57,7 @@ impl Default for Options {
         Self {
             watch_timeout: Duration::from_secs(300),
             idle_margin: Duration::from_secs(15),
+            bookmark_silence: Duration::from_secs(150),
             response_timeout: Duration::from_secs(75),
             page_size: 500,
             always_paginate: false,

@@ -22,6 +22,11 @@ struct Deadlines {
     end: Instant,
     /// While it shows what exists.
     initial: Option<Initial>,
+    /// Something should have come before, on a connection that lives: once the server has shown
+    /// that it sends bookmarks on its own.
+    life: Option<Instant>,
+    /// See [`Options`](crate::Options).
+    silence: Duration,
 }
 
 struct Initial {
@@ -52,7 +57,12 @@ impl Reflector<'_> {
             self.shared.begin_list(reason, request.resource_version.is_empty());
         }
         let initial = request.initial.map(|_| Initial { begun: now, next: now + self.options.response_timeout, warning: now + LATE });
-        let deadlines = Deadlines { end: now + request.timeout + self.options.idle_margin, initial };
+        let deadlines = Deadlines {
+            end: now + request.timeout + self.options.idle_margin,
+            initial,
+            life: None,
+            silence: self.options.bookmark_silence,
+        };
         self.follow(&what, stream, deadlines).await
     }
 
@@ -76,6 +86,7 @@ impl Reflector<'_> {
                 }
                 Ok(Ok(Some(chunk))) => framer.push(chunk),
             }
+            deadlines.heard();
             self.shared.heard();
             loop {
                 let event = match framer.next_line() {
@@ -130,7 +141,10 @@ impl Reflector<'_> {
                 return self.initial_end(resource_version).await;
             }
             WatchEvent::Bookmark { .. } if deadlines.initial.is_some() => shared.count(event_type),
-            WatchEvent::Bookmark { resource_version, .. } => shared.bookmark(&resource_version),
+            WatchEvent::Bookmark { resource_version, .. } => {
+                deadlines.bookmark_came();
+                shared.bookmark(&resource_version);
+            }
             WatchEvent::Foreign(_, message) => {
                 let (kind, scope) = (&shared.spec.kind, &shared.spec.scope);
                 tracing::warn!(%kind, %scope, error = %message, "watch event is ignored");
@@ -173,11 +187,27 @@ impl Reflector<'_> {
 impl Deadlines {
     /// When to look again, if nothing comes.
     fn next(&self) -> Instant {
-        self.initial.as_ref().map_or(self.end, |initial| self.end.min(initial.next).min(initial.warning))
+        let end = self.life.map_or(self.end, |life| self.end.min(life));
+        self.initial.as_ref().map_or(end, |initial| end.min(initial.next).min(initial.warning))
     }
 
     fn passed(&self, now: Instant) -> bool {
-        self.end <= now || self.initial.as_ref().is_some_and(|initial| initial.next <= now)
+        let over = |at: Instant| at <= now;
+        over(self.end) || self.life.is_some_and(over) || self.initial.as_ref().is_some_and(|initial| over(initial.next))
+    }
+
+    fn heard(&mut self) {
+        if let Some(life) = &mut self.life {
+            *life = Instant::now() + self.silence;
+        }
+    }
+
+    /// A server sends one when a watch is about to end, too; that says nothing of others.
+    fn bookmark_came(&mut self) {
+        let next = Instant::now() + self.silence;
+        if next < self.end {
+            self.life = Some(next);
+        }
     }
 
     /// A server that does not know how to end what exists still sends bookmarks: only

@@ -209,6 +209,35 @@ async fn cr22_a_silent_watch_is_replaced() {
     assert_eq!(w.fake.list_queries().len(), 1);
 }
 
+/// A connection on which nothing comes any more is not waited for to the end of its watch, if the
+/// server has shown that it sends bookmarks.
+#[tokio::test(start_paused = true)]
+async fn cr22_a_watch_without_further_bookmarks_is_replaced() {
+    let w = watching_with(Options { watch_timeout: Duration::from_secs(600), ..by_lists() }).await;
+    for version in ["11", "12"] {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        w.feed.event("BOOKMARK", &format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#)).await;
+    }
+    let watches = w.fake.wait("watch=1", 2).await;
+    w.feed.closed().await;
+    assert_eq!((watches[1].at - watches[0].at).as_secs(), 60 + 60 + 150);
+    assert!(watches[1].uri.contains("resourceVersion=12&"));
+    assert_eq!(w.fake.list_queries().len(), 1);
+}
+
+/// The bookmark with which a server ends a watch is no promise of others.
+#[tokio::test(start_paused = true)]
+async fn cr22_a_last_bookmark_promises_nothing() {
+    let w = watching_with(Options { watch_timeout: Duration::from_secs(160), ..by_lists() }).await;
+    let watch = w.fake.wait("watch=1", 1).await.remove(0);
+    let (_, seconds) = watch.uri.rsplit_once("timeoutSeconds=").unwrap();
+    let seconds: u64 = seconds.parse().unwrap();
+    tokio::time::sleep(Duration::from_secs(seconds - 2)).await;
+    w.feed.event("BOOKMARK", r#"{"metadata":{"resourceVersion":"11"}}"#).await;
+    let watches = w.fake.wait("watch=1", 2).await;
+    assert!((seconds + 15..=seconds + 16).contains(&(watches[1].at - watches[0].at).as_secs()), "{watches:?}");
+}
+
 /// Also CR10: watches that are closed at once do not make a storm.
 #[tokio::test(start_paused = true)]
 async fn cr28_watches_that_end_at_once_are_not_repeated_at_once() {
