@@ -3,7 +3,9 @@
 //! this order; decides nothing about keys.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::timeout;
 use wharf_core::{Delivery, TargetKey};
 use wharf_engine::{Admission, CallReport};
 use wharf_queue::Item;
@@ -27,17 +29,24 @@ impl Admitted {
     }
 }
 
-/// The next key, and the right to a call for it. A worker that finds no key lets the revision know
-/// that its burst is over. `None` when the queue is shut down, or the revision wants fewer
+/// A burst is over when no key has come for so long. In a stream of changes the queue runs dry after
+/// each of them, and an instance that is made anew costs more than the call.
+const BURST: Duration = Duration::from_millis(20);
+
+/// The next key, and the right to a call for it. A worker that finds no key for a while lets the
+/// revision know that its burst is over. `None` when the queue is shut down, or the revision wants fewer
 /// workers. Cancel safe: another worker is woken in its place.
 pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<TargetKey>, Admitted)> {
     loop {
-        if dispatcher.queue.is_empty()
-            && let Some(serving) = dispatcher.serving()
-        {
-            serving.revision.rest();
-        }
-        let ready = dispatcher.queue.ready().await?;
+        let ready = match timeout(BURST, dispatcher.queue.ready()).await {
+            Ok(ready) => ready?,
+            Err(_) => {
+                if let Some(serving) = dispatcher.serving() {
+                    serving.revision.rest();
+                }
+                dispatcher.queue.ready().await?
+            }
+        };
         // Without a revision the queue is paused.
         let serving = dispatcher.serving()?;
         if index >= serving.limits.concurrency {
