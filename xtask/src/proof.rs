@@ -2,6 +2,7 @@
 //! does not run them. Owns the list; each has a file.
 
 mod dispatch;
+mod events;
 mod fairness;
 mod figures;
 mod informers;
@@ -21,12 +22,13 @@ use anyhow::{Result, bail};
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
         "dispatch" => dispatch::run(root),
+        "events" => events::run(root),
         "fairness" => fairness::run(root),
         "figures" => figures::run(root),
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
         "watch-faults" => watch_faults::run(root),
-        _ => bail!("there is no proof {name:?}; there are: dispatch, fairness, figures, informers, kill, languages, watch-faults"),
+        _ => bail!("there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, watch-faults"),
     }
 }

@@ -196,7 +196,15 @@ impl Source {
     /// # Errors
     /// If there is not just one watch.
     pub(super) async fn push(&self, events: u64) -> Result<Value> {
-        self.one_watch(&["-XPOST", &format!("{}/bench/push?events={events}", self.url())]).await
+        self.push_at(events, 0).await
+    }
+
+    /// Likewise, so many a second; 0 is as fast as they are read.
+    ///
+    /// # Errors
+    /// If there is not just one watch.
+    pub(super) async fn push_at(&self, events: u64, rate: u64) -> Result<Value> {
+        self.one_watch(&["-XPOST", &format!("{}/bench/push?events={events}&rate={rate}", self.url())]).await
     }
 
     /// Changes some objects without a word, and ends the one watch with a 410.

@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
+use crate::latency::Latencies;
+
 /// Numbers of calls by kind, and the times of the first and the last update.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -14,6 +16,9 @@ pub struct Counts {
     deletes: AtomicU64,
     first_update: AtomicU64,
     last_update: AtomicU64,
+    calls: AtomicU64,
+    last_call: AtomicU64,
+    handled: Latencies,
     /// Sum of what `updated` was given: the handler has to read something of the object.
     stamps: AtomicU64,
 }
@@ -33,6 +38,17 @@ impl Counts {
         self.last_update.store(now, Ordering::Relaxed);
     }
 
+    /// A handler was called and has ended, for the state of an object that was written at this
+    /// time; 0 if that is not known.
+    pub fn handled(&self, stamp: u64) {
+        let now = now();
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.last_call.store(now, Ordering::Relaxed);
+        if stamp > 0 {
+            self.handled.record(now.saturating_sub(stamp));
+        }
+    }
+
     /// An object went away.
     pub fn deleted(&self) {
         self.deletes.fetch_add(1, Ordering::Relaxed);
@@ -40,9 +56,9 @@ impl Counts {
 
     /// Begins to count anew.
     pub(crate) fn reset(&self) {
-        for counter in [&self.adds, &self.updates, &self.deletes, &self.first_update, &self.last_update] {
-            counter.store(0, Ordering::Relaxed);
-        }
+        let counters = [&self.adds, &self.updates, &self.deletes, &self.first_update, &self.last_update, &self.calls, &self.last_call];
+        counters.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
+        self.handled.reset();
     }
 
     pub(crate) fn report(&self, out: &mut Map<String, Value>) {
@@ -51,11 +67,15 @@ impl Counts {
         out.insert("adds".into(), json!(read(&self.adds)));
         out.insert("updates".into(), json!(updates));
         out.insert("deletes".into(), json!(read(&self.deletes)));
+        out.insert("calls".into(), json!(read(&self.calls)));
+        out.insert("handled_latency_us".into(), self.handled.summary());
         let first = read(&self.first_update);
         if first > 0 {
             let window = Duration::from_nanos(read(&self.last_update).saturating_sub(first)).as_secs_f64();
             out.insert("updates_window_s".into(), json!(window));
             out.insert("updates_per_s".into(), json!(if window > 0.0 { updates as f64 / window } else { 0.0 }));
+            let window = Duration::from_nanos(read(&self.last_call).saturating_sub(first)).as_secs_f64();
+            out.insert("calls_window_s".into(), json!(window));
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod content;
 mod counts;
+mod latency;
 mod process;
 mod reads;
 mod report;
