@@ -120,7 +120,9 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    // As kubectl: the first line stands for all.
+    let (line, more) = text.split_once(['\n', '\r', '\x0c']).map_or((&*text, ""), |(line, _)| (line, "..."));
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).chain(more.chars()).collect()
 }
 
 #[cfg(test)]
@@ -152,13 +154,13 @@ mod tests {
                 r#"{"kind":"Table","metadata":{"continue":"x/y"},"columnDefinitions":[{"name":"Name"},{"name":"IP","priority":1}],
                     "rows":[{"cells":["a",null],"object":{"metadata":{"namespace":"n"}}}]}"#,
             ),
-            "/api/v1/pods?limit=500&continue=x%2Fy" => (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]}]}"#),
+            "/api/v1/pods?limit=500&continue=x%2Fy" => (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]},{"cells":["c\nd",""]}]}"#),
             _ => (500, ""),
         });
         let row = |namespace: &str, cells: [&str; 2]| ServerRow { namespace: namespace.to_owned(), cells: cells.map(str::to_owned).into() };
         let want = ServerTable {
             columns: vec![("Name".to_owned(), false), ("IP".to_owned(), true)],
-            rows: vec![row("n", ["a", ""]), row("", ["b [31m", "7"])],
+            rows: vec![row("n", ["a", ""]), row("", ["b [31m", "7"]), row("", ["c...", ""])],
         };
         assert_eq!(table.unwrap().unwrap(), want);
         assert_eq!(read(|_| (200, r#"{"kind":"Table","rows":null}"#)).unwrap(), Some(ServerTable::default()));
