@@ -12,7 +12,7 @@ use crate::report::CliError;
 use crate::table::{self, Table};
 
 /// How objects of a command are printed.
-pub(super) struct Printer<'a> {
+pub(super) struct Printer {
     output: Output,
     /// A column for the namespace.
     namespaces: bool,
@@ -20,12 +20,11 @@ pub(super) struct Printer<'a> {
     events: bool,
     /// Names with their kind before them, since there is more than one.
     kinds: bool,
-    look: &'a LookArgs,
 }
 
-impl<'a> Printer<'a> {
-    pub(super) fn new(look: &'a LookArgs, kinds: bool) -> Self {
-        Self { output: look.output, namespaces: look.all_namespaces, events: look.output_watch_events, kinds, look }
+impl Printer {
+    pub(super) fn new(look: &LookArgs, kinds: bool) -> Self {
+        Self { output: look.output(), namespaces: look.all_namespaces, events: look.output_watch_events, kinds }
     }
 
     /// Is it a table?
@@ -143,7 +142,7 @@ impl<'a> Printer<'a> {
     }
 
     fn write(&self, value: &Value) -> Result<String, CliError> {
-        if self.look.output == Output::Yaml {
+        if self.output == Output::Yaml {
             return serde_saphyr::to_string(value).map_err(|error| unwritten(&error.to_string()));
         }
         let mut text = Vec::new();
