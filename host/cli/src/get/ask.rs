@@ -210,14 +210,8 @@ mod tests {
     #[test]
     fn all_namespaces_win_and_an_empty_one_is_that_of_the_context() {
         let kind = ResourceKind { gvk: Gvk::new("", "v1", "Pod"), plural: "pods".into(), namespaced: true };
-        let pods =
-            ServedResource { kind, singular: "pod".into(), short_names: Vec::new(), categories: Vec::new(), verbs: Vec::new() };
-        for (line, want) in [
-            (&["-n", "a"][..], Some("a")),
-            (&["-n", ""], Some("here")),
-            (&[], Some("here")),
-            (&["-A", "-n", "a"], None),
-        ] {
+        let pods = ServedResource { kind, singular: "pod".into(), short_names: Vec::new(), categories: Vec::new(), verbs: Vec::new() };
+        for (line, want) in [(&["-n", "a"][..], Some("a")), (&["-n", ""], Some("here")), (&[], Some("here")), (&["-A", "-n", "a"], None)] {
             let cli = Cli::try_parse_from(["wharf", "get", "pods"].iter().chain(line)).unwrap();
             let Command::Get(args) = cli.command else { panic!("not get") };
             let item = Item { word: "pods".to_owned(), name: None };

@@ -97,7 +97,8 @@ impl What {
 /// The rows of a namespace that have one of these names, and the names that no row has.
 fn chosen(answer: Value, what: What, namespace: Option<&str>, names: &[String]) -> (Value, Vec<String>) {
     let Value::Array(rows) = answer else { return (answer, Vec::new()) };
-    let here = |row: &Value| namespace.is_none_or(|wanted| what.name(row).split_once('/').is_some_and(|(namespace, _)| namespace == wanted));
+    let here =
+        |row: &Value| namespace.is_none_or(|wanted| what.name(row).split_once('/').is_some_and(|(namespace, _)| namespace == wanted));
     let rows: Vec<Value> = rows.into_iter().filter(here).collect();
     let missing = names.iter().filter(|name| !rows.iter().any(|row| what.is(row, name))).cloned().collect();
     let named = |row: &Value| names.is_empty() || names.iter().any(|name| what.is(row, name));

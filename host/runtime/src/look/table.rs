@@ -154,7 +154,9 @@ mod tests {
                 r#"{"kind":"Table","metadata":{"continue":"x/y"},"columnDefinitions":[{"name":"Name"},{"name":"IP","priority":1}],
                     "rows":[{"cells":["a",null],"object":{"metadata":{"namespace":"n"}}}]}"#,
             ),
-            "/api/v1/pods?limit=500&continue=x%2Fy" => (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]},{"cells":["c\nd",""]}]}"#),
+            "/api/v1/pods?limit=500&continue=x%2Fy" => {
+                (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]},{"cells":["c\nd",""]}]}"#)
+            }
             _ => (500, ""),
         });
         let row = |namespace: &str, cells: [&str; 2]| ServerRow { namespace: namespace.to_owned(), cells: cells.map(str::to_owned).into() };
@@ -172,6 +174,8 @@ mod tests {
         assert_eq!(read(|_| (406, "")).unwrap(), None);
         assert_eq!(read(|_| (410, "")).unwrap(), None);
         assert!(matches!(read(|_| (403, r#"{"message":"no"}"#)), Err(LookError::Forbidden(text)) if text.contains("HTTP 403: no")));
+        assert!(matches!(read(|_| (401, "")), Err(LookError::Unauthorized(_))));
+        assert!(matches!(read(|_| (404, "")), Err(LookError::Gone(_))));
         assert!(matches!(read(|_| (400, "")), Err(LookError::Refused(_))));
         assert!(matches!(read(|_| (503, "")), Err(LookError::Unavailable(_))));
         assert!(matches!(read(|_| (200, "<html>")), Err(LookError::Unavailable(_))));
