@@ -230,7 +230,11 @@ fn no_catalog(error: CatalogError) -> CliError {
     } else {
         (
             format!("the server does not say which kinds it has ({})", error.reason),
-            "check --kubeconfig, --context, --token and --server; -v 8 shows the requests",
+            if error.reason == Reason::Unauthorized {
+                Reason::Unauthorized.hint()
+            } else {
+                "check --kubeconfig, --context, --token and --server; -v 8 shows the requests"
+            },
         )
     };
     CliError { source, ..CliError::new(exit::NO, message) }.hint(hint)
