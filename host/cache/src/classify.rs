@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use wharf_core::Reason;
+use wharf_core::{Reason, one_line};
 
 /// Classes of failures that are treated differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,9 @@ pub(crate) enum Class {
     TooManyRequests,
     /// 404.
     NotFound,
-    /// 401 or 403.
+    /// 401.
+    Unauthorized,
+    /// 403.
     Forbidden,
     /// The server understood and refuses for good: 400, 405, 422.
     Invalid,
@@ -40,6 +42,7 @@ impl Class {
         match self {
             Self::Expired | Self::TooLarge => Reason::WatchExpired,
             Self::NotFound => Reason::KindNotFound,
+            Self::Unauthorized => Reason::Unauthorized,
             Self::Forbidden => Reason::Forbidden,
             Self::Invalid => Reason::DocumentInvalid,
             Self::Undecodable => Reason::Undecodable,
@@ -50,7 +53,7 @@ impl Class {
 
     /// Is the answer definite, so that waiting longer tells nothing new?
     pub(crate) const fn refused(self) -> bool {
-        matches!(self, Self::Forbidden | Self::Invalid)
+        matches!(self, Self::Unauthorized | Self::Forbidden | Self::Invalid)
     }
 }
 
@@ -68,8 +71,8 @@ impl Failure {
     }
 
     /// No usable answer to `what`.
-    pub(crate) fn unreachable(what: &str, error: &dyn std::error::Error) -> Self {
-        Self::new(Class::Unreachable, format_args!("{what}: {}", chain(error)))
+    pub(crate) fn unreachable(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
+        Self::new(Class::Unreachable, format_args!("{what}: {}", one_line(error)))
     }
 
     /// Reads the body of an answer that is no success.
@@ -126,7 +129,8 @@ impl Status {
             (410, _) | (_, "Expired" | "Gone") => Class::Expired,
             (429, _) => Class::TooManyRequests,
             (404, _) => Class::NotFound,
-            (401 | 403, _) => Class::Forbidden,
+            (401, _) => Class::Unauthorized,
+            (403, _) => Class::Forbidden,
             (400 | 405 | 422, _) => Class::Invalid,
             (500, _) | (0, "InternalError") => Class::Internal,
             _ => Class::Other,
@@ -141,22 +145,6 @@ impl Status {
         causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
             || (timeout && (self.message.contains(TEXT) || causes.iter().any(|cause| cause.message.contains(TEXT))))
     }
-}
-
-/// An error with all its sources in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let part = error.to_string();
-        // Wrappers often print their source themselves.
-        if !text.contains(&part) {
-            text.push_str(": ");
-            text.push_str(&part);
-        }
-        source = error.source();
-    }
-    text
 }
 
 /// The start of a body that is no Status, for a message.
@@ -176,7 +164,7 @@ mod tests {
             (200, r#"{"reason":"Expired"}"#, Class::Expired),
             (429, r#"{"reason":"TooManyRequests"}"#, Class::TooManyRequests),
             (404, "404 page not found", Class::NotFound),
-            (401, "", Class::Forbidden),
+            (401, "", Class::Unauthorized),
             (403, r#"{"reason":"Forbidden"}"#, Class::Forbidden),
             (400, r#"{"reason":"BadRequest"}"#, Class::Invalid),
             (405, "", Class::Invalid),

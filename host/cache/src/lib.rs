@@ -38,7 +38,7 @@ mod store;
 mod view;
 
 pub use change::{Change, ChangeCause, ChangeHandler};
-pub use discovery::{Catalog, CatalogError, CatalogFailure, Discovery, DiscoveryError, LookupError, ServedResource};
+pub use discovery::{Catalog, CatalogError, CatalogFailure, Discovery, DiscoveryError, KindNames, LookupError, ServedResource};
 pub use hub::{Attach, FromHandler, Informers, Registration};
 pub use metrics::{CacheMetrics, NoMetrics, WatchEventType};
 pub use options::{Options, Waits};

@@ -166,7 +166,7 @@ pub struct GetArgs {
     /// takes them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
     #[arg(value_name = "KIND")]
     pub what: String,
-    /// Only objects of these names; for failures: only those of this plugin
+    /// Only what has these names; for failures: only those of this plugin
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// After the list, print each change until the command is stopped
@@ -200,7 +200,7 @@ pub struct ExplainArgs {
     /// The object: KIND/NAMESPACE/NAME, KIND/NAME, NAMESPACE/NAME or NAME, where that is clear
     #[arg(value_name = "KEY")]
     pub key: String,
-    /// Namespace of what names none [default for objects: that of the plugin]
+    /// Namespace of an object that names none [default: that of the plugin]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Output format
@@ -234,7 +234,7 @@ pub struct RetryArgs {
     /// All for which it failed
     #[arg(long, conflicts_with = "keys")]
     pub all: bool,
-    /// Namespace of what names none [default for objects: that of the plugin]
+    /// Namespace of an object that names none [default: that of the plugin]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Which host
@@ -259,14 +259,14 @@ pub struct WatchArgs {
 /// How `get` and `watch` look at the cluster.
 #[derive(Clone, Debug, Args)]
 pub struct LookArgs {
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Output::Table)]
-    pub output: Output,
+    /// Output format [default: table]
+    #[arg(short, long, value_enum)]
+    pub output: Option<Output>,
     /// Namespace [default: that of the context, else `default`]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// All namespaces
-    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    /// All namespaces, whatever -n says
+    #[arg(short = 'A', long)]
     pub all_namespaces: bool,
     /// Label selector, for example `app=web,tier!=db`
     #[arg(short = 'l', long, value_name = "SELECTOR")]
@@ -280,7 +280,7 @@ pub struct LookArgs {
     /// Print each change with its type: ADDED, MODIFIED or DELETED
     #[arg(long)]
     pub output_watch_events: bool,
-    /// Print the watch as the server sends it, past the cache
+    /// Print the watch as the server sends it, past the cache; without -o
     #[arg(long)]
     pub raw: bool,
     /// Known so that it can be refused with a reason
@@ -325,6 +325,13 @@ pub struct WayArgs {
 /// Never fails, and never prints what it was given.
 fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
     Ok(Secret::from(text.to_owned()))
+}
+
+impl LookArgs {
+    /// How to print.
+    pub fn output(&self) -> Output {
+        self.output.unwrap_or(Output::Table)
+    }
 }
 
 impl WayArgs {

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use wharf_core::causes;
 
 /// An error with a hint and an exit code.
 #[derive(Debug, thiserror::Error)]
@@ -68,11 +69,9 @@ impl Cause {
 /// The text of an error: what failed, why, what to do.
 pub(crate) fn render(error: &CliError) -> String {
     let mut text = format!("error: {}\n", error.message.trim_end());
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
+    for cause in causes(error).iter().skip(1) {
         // Writing to a string cannot fail.
-        let _infallible = writeln!(text, "  caused by: {next}");
-        cause = next.source();
+        let _infallible = writeln!(text, "  caused by: {cause}");
     }
     if !error.hint.is_empty() {
         let _infallible = writeln!(text, "\nhint: {}", error.hint);
@@ -136,5 +135,7 @@ mod tests {
             "error: reach the API server\n  caused by: GET /version\n  caused by: connection refused\n\nhint: check --kubeconfig\n"
         );
         assert_eq!(render(&CliError::new(1, "no\n")), "error: no\n");
+        let error = anyhow::anyhow!("client error").context("ServiceError: client error").context("no answer");
+        assert_eq!(render(&CliError::from_anyhow(1, error)), "error: no answer\n  caused by: ServiceError: client error\n");
     }
 }

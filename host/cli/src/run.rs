@@ -60,12 +60,27 @@ async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> 
 
 fn start_error(error: StartError) -> CliError {
     let (code, hint) = match &error {
-        StartError::Config(_) => (exit::CONFIG, "`wharf run --print-config` shows where each setting comes from"),
-        StartError::Unavailable(_) => {
-            (exit::UNAVAILABLE, "check --kubeconfig, --context and --server, and that the server runs; -v 6 shows the requests")
-        }
+        StartError::Config(_) | StartError::Unusable(_) => (exit::CONFIG, "`wharf run --print-config` shows where each setting comes from"),
+        other => (exit::UNAVAILABLE, connection_hint(other)),
     };
     CliError::from_anyhow(code, error.into()).hint(hint)
+}
+
+/// What to do about a connection that does not stand.
+pub(crate) fn connection_hint(error: &StartError) -> &'static str {
+    match error {
+        StartError::Config(_) => "name a cluster by --kubeconfig and --context, or by --server",
+        StartError::Unusable(_) => "correct what is named, or name another one by a flag or in the kubeconfig",
+        StartError::NoCredentials(_) => {
+            "check --token-file, or the tokenFile or exec plugin of the kubeconfig's user; --token and --token-file win over both"
+        }
+        StartError::Refused { reason, .. } => reason.hint(),
+        StartError::Untrusted(_) => {
+            "name the authority that signed it by --certificate-authority, or by certificate-authority in the kubeconfig; a server that is \
+             reached by another name than its certificate has needs tls-server-name there"
+        }
+        StartError::Unavailable(_) => "check --kubeconfig, --context and --server, and that the server runs; -v 6 shows the requests",
+    }
 }
 
 /// A log filter, and what `-v` adds to it.

@@ -120,7 +120,7 @@ pub enum Finding {
     WatchStarting {},
     /// The kind does not exist on the server.
     WatchSleeping { reason: String },
-    /// The watch fails; with `Forbidden` the keys sleep, else the store keeps what it had.
+    /// The watch fails; with `Unauthorized` and `Forbidden` the keys sleep, else the store keeps what it had.
     WatchFailing { reason: String, message: String, sleeps: bool },
     /// The store has no such object.
     ObjectMissing {},
@@ -259,7 +259,7 @@ fn subscription(facts: &Facts<'_>, findings: &mut Vec<Finding>) -> bool {
         Some(Watch::Starting) => findings.push(Finding::WatchStarting {}),
         Some(Watch::Sleeping(reason)) => findings.push(Finding::WatchSleeping { reason: reason.to_string() }),
         Some(Watch::Failing(reason, message)) => {
-            let sleeps = reason == Reason::Forbidden;
+            let sleeps = reason.is_refusal();
             findings.push(Finding::WatchFailing { reason: reason.to_string(), message: message.to_owned(), sleeps });
         }
     }

@@ -4,6 +4,7 @@
 //! wasmtime. What a rule decides is written and tested here; who asks it, and when, is
 //! the business of the other crates.
 
+mod causes;
 pub mod diff;
 pub mod event;
 pub mod explain;
@@ -25,6 +26,7 @@ pub mod reason;
 pub mod selector;
 pub mod trim;
 
+pub use causes::{causes, one_line};
 pub use diff::{Dropped, EventSet, Rules, State, Verdict};
 pub use event::{Cause, Delivery, Event, Removal};
 pub use grant::{ClusterGrant, Grants, Verb};

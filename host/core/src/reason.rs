@@ -25,6 +25,11 @@ macro_rules! reasons {
                 match self { $(Self::$name => concat!($($doc,)+).trim_ascii(),)+ }
             }
 
+            /// Does it stand for an API server that answers, and says no to who asks?
+            pub const fn is_refusal(self) -> bool {
+                matches!(self, Self::Unauthorized | Self::Forbidden)
+            }
+
             /// What to do about it.
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$name => $hint,)+ }
@@ -82,6 +87,8 @@ reasons! {
     TooManyFailures => "`wharf get failures` shows them; correct the plugin or the objects, or raise failures.maxKeys",
     /// The kind does not exist on the server (yet).
     KindNotFound => "install its CustomResourceDefinition; the plugin starts by itself as soon as it is there",
+    /// The API server does not accept the credentials.
+    Unauthorized => "check the token, certificate or exec plugin that says who asks; what was renewed is read again within 10 s",
     /// The API server refused for lack of rights.
     Forbidden => "grant the rights by RBAC to the identity that the message names",
     /// The API server cannot be reached or is not able to answer.

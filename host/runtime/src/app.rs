@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use wharf_cache::{CacheMetrics, Informers};
+use wharf_core::Reason;
 use wharf_core::ledger::Policy;
 use wharf_engine::{Engine, EngineConfig};
 
@@ -45,9 +46,37 @@ pub enum StartError {
     /// A setting, a folder or an address cannot be used.
     #[error("the host cannot start with this configuration")]
     Config(#[source] anyhow::Error),
+    /// A file or an URL that the connection needs cannot be used.
+    #[error("the connection to the API server cannot be made with what is configured")]
+    Unusable(#[source] anyhow::Error),
+    /// There are no credentials just now: a token file is missing or empty, an exec plugin fails.
+    #[error("the API server was not asked: there are no credentials for it")]
+    NoCredentials(#[source] anyhow::Error),
+    /// The API server answers, and refuses who asks.
+    #[error("the API server refuses the credentials")]
+    Refused {
+        /// `Unauthorized` or `Forbidden`.
+        reason: Reason,
+        /// What was asked and what came back.
+        source: anyhow::Error,
+    },
+    /// Whoever answers has no certificate that makes it the API server.
+    #[error("the API server's certificate is not trusted")]
+    Untrusted(#[source] anyhow::Error),
     /// The API server cannot be reached within the deadline.
     #[error("the API server cannot be reached")]
     Unavailable(#[source] anyhow::Error),
+}
+
+impl StartError {
+    /// The reason shown to users.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::Config(_) | Self::Unusable(_) | Self::NoCredentials(_) => Reason::HostConfigInvalid,
+            Self::Refused { reason, .. } => *reason,
+            Self::Untrusted(_) | Self::Unavailable(_) => Reason::ServerUnavailable,
+        }
+    }
 }
 
 /// A running host.

@@ -18,6 +18,21 @@ use crate::source::{Source, is_segment};
 pub struct Discovery {
     source: Source,
     groups: Mutex<HashMap<GroupVersion, Arc<tokio::sync::Mutex<Known>>>>,
+    /// What the server said last of each group and version that it had something to say of. Never waits for an answer, and is left as it
+    /// is when a group goes.
+    names: Mutex<HashMap<GroupVersion, Arc<Kinds>>>,
+}
+
+/// By kind.
+type Kinds = HashMap<Arc<str>, KindNames>;
+
+/// A kind's resource, and what else it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindNames {
+    /// The resource.
+    pub resource: ResourceKind,
+    /// `cm`.
+    pub short_names: Vec<Arc<str>>,
 }
 
 /// Why a kind could not be resolved.
@@ -32,6 +47,14 @@ pub enum DiscoveryError {
     /// The server did not answer, or with an error.
     #[error("discovery of {kind}: {message}")]
     Unavailable {
+        /// The kind that was asked for.
+        kind: Gvk,
+        /// What was asked and what came back.
+        message: Arc<str>,
+    },
+    /// The server does not accept the credentials.
+    #[error("discovery of {kind}: {message}")]
+    Unauthorized {
         /// The kind that was asked for.
         kind: Gvk,
         /// What was asked and what came back.
@@ -53,6 +76,7 @@ impl DiscoveryError {
         match self {
             Self::NotFound { .. } => Reason::KindNotFound,
             Self::Unavailable { .. } => Reason::ServerUnavailable,
+            Self::Unauthorized { .. } => Reason::Unauthorized,
             Self::Forbidden { .. } => Reason::Forbidden,
         }
     }
@@ -63,8 +87,8 @@ type GroupVersion = (Arc<str>, Arc<str>);
 /// What is known of one group and version.
 #[derive(Default)]
 struct Known {
-    /// By kind. Empty if the group does not exist.
-    kinds: HashMap<Arc<str>, ResourceKind>,
+    /// Empty if the group does not exist.
+    kinds: Arc<Kinds>,
     /// The last question's time, and its failure.
     asked: Option<(Instant, Option<Failure>)>,
     /// Do not trust `kinds` before it has been asked for again.
@@ -80,7 +104,7 @@ const MAX_GROUPS: usize = 1024;
 
 impl Discovery {
     pub(crate) fn new(source: Source) -> Self {
-        Self { source, groups: Mutex::default() }
+        Self { source, groups: Mutex::default(), names: Mutex::default() }
     }
 
     /// The resource of a kind. Costs nothing if the kind is known; else one request, shared
@@ -96,26 +120,33 @@ impl Discovery {
         let group = self.group(gvk);
         let mut known = group.lock().await;
         if let Some(kind) = known.kinds.get(&gvk.kind).filter(|_| !known.stale) {
-            return Ok(kind.clone());
+            return Ok(kind.resource.clone());
         }
         if known.asked.as_ref().is_none_or(|(asked, _)| asked.elapsed() >= BETWEEN_QUESTIONS) {
             let answer = self.ask(gvk).await;
             known.take(answer);
+            self.keep(gvk, &known.kinds);
         }
         let failed = known.asked.as_ref().and_then(|(_, failure)| failure.as_ref());
         match (known.kinds.get(&gvk.kind), failed) {
-            (Some(kind), _) if !known.stale => Ok(kind.clone()),
+            (Some(kind), _) if !known.stale => Ok(kind.resource.clone()),
             (_, Some(failure)) => {
                 let (kind, message) = (gvk.clone(), failure.message.clone());
-                Err(if failure.class == Class::Forbidden {
-                    DiscoveryError::Forbidden { kind, message }
-                } else {
-                    DiscoveryError::Unavailable { kind, message }
+                Err(match failure.class {
+                    Class::Unauthorized => DiscoveryError::Unauthorized { kind, message },
+                    Class::Forbidden => DiscoveryError::Forbidden { kind, message },
+                    _ => DiscoveryError::Unavailable { kind, message },
                 })
             }
-            (Some(kind), None) => Ok(kind.clone()),
+            (Some(kind), None) => Ok(kind.resource.clone()),
             (None, None) => Err(DiscoveryError::NotFound { kind: gvk.clone() }),
         }
+    }
+
+    /// What is remembered of a kind's names, also if it is old or the kind is gone; nobody is asked.
+    pub fn remembered(&self, gvk: &Gvk) -> Option<KindNames> {
+        let kinds = self.names.lock().get(&(gvk.group.clone(), gvk.version.clone())).cloned()?;
+        kinds.get(&gvk.kind).cloned()
     }
 
     /// Everything that the server serves, asked for now.
@@ -137,6 +168,17 @@ impl Discovery {
         }
     }
 
+    fn keep(&self, gvk: &Gvk, kinds: &Arc<Kinds>) {
+        if kinds.is_empty() {
+            return;
+        }
+        let mut names = self.names.lock();
+        if names.len() >= MAX_GROUPS {
+            names.clear();
+        }
+        names.insert((gvk.group.clone(), gvk.version.clone()), Arc::clone(kinds));
+    }
+
     fn group(&self, gvk: &Gvk) -> Arc<tokio::sync::Mutex<Known>> {
         let mut groups = self.groups.lock();
         if groups.len() >= MAX_GROUPS {
@@ -145,12 +187,12 @@ impl Discovery {
         groups.entry((gvk.group.clone(), gvk.version.clone())).or_default().clone()
     }
 
-    async fn ask(&self, gvk: &Gvk) -> Result<HashMap<Arc<str>, ResourceKind>, Failure> {
+    async fn ask(&self, gvk: &Gvk) -> Result<Kinds, Failure> {
         let api_version = gvk.api_version();
         let what = format!("discover {api_version}");
         let root = if gvk.group.is_empty() { "/api" } else { "/apis" };
         let body = match self.source.get(&what, &format!("{root}/{api_version}")).await {
-            Err(failure) if failure.class == Class::NotFound => return Ok(HashMap::new()),
+            Err(failure) if failure.class == Class::NotFound => return Ok(Kinds::new()),
             body => body?,
         };
         parse(&body, gvk).map_err(|error| Failure::new(Class::Undecodable, format_args!("{what}: {error}")))
@@ -158,10 +200,10 @@ impl Discovery {
 }
 
 impl Known {
-    fn take(&mut self, answer: Result<HashMap<Arc<str>, ResourceKind>, Failure>) {
+    fn take(&mut self, answer: Result<Kinds, Failure>) {
         let failure = match answer {
             Ok(kinds) => {
-                self.kinds = kinds;
+                self.kinds = Arc::new(kinds);
                 self.stale = false;
                 None
             }
@@ -172,23 +214,26 @@ impl Known {
 }
 
 /// Reads an APIResourceList; subresources have a slash in their name.
-fn parse(body: &[u8], gvk: &Gvk) -> Result<HashMap<Arc<str>, ResourceKind>, serde_json::Error> {
+fn parse(body: &[u8], gvk: &Gvk) -> Result<Kinds, serde_json::Error> {
     #[derive(Deserialize)]
     struct List {
         resources: Vec<Resource>,
     }
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Resource {
         name: Arc<str>,
         kind: Arc<str>,
         namespaced: bool,
+        #[serde(default)]
+        short_names: Vec<Arc<str>>,
     }
     let list: List = serde_json::from_slice(body)?;
     let resources = list.resources.into_iter().filter(|resource| is_segment(&resource.name));
     Ok(resources
-        .map(|Resource { name, kind, namespaced }| {
+        .map(|Resource { name, kind, namespaced, short_names }| {
             let gvk = Gvk { kind: kind.clone(), ..gvk.clone() };
-            (kind, ResourceKind { gvk, plural: name, namespaced })
+            (kind, KindNames { resource: ResourceKind { gvk, plural: name, namespaced }, short_names })
         })
         .collect())
 }
@@ -199,11 +244,38 @@ mod tests {
 
     #[test]
     fn subresources_are_not_resources() {
-        let body = br#"{"resources":[{"name":"pods","kind":"Pod","namespaced":true},{"name":"pods/status","kind":"Pod","namespaced":true},
+        let body = br#"{"resources":[{"name":"pods","kind":"Pod","namespaced":true,"shortNames":["po"]},{"name":"pods/status","kind":"Pod","namespaced":true},
             {"name":"nodes","kind":"Node","namespaced":false}]}"#;
         let kinds = parse(body, &Gvk::new("", "v1", "Pod")).unwrap();
         assert_eq!(kinds.len(), 2);
-        assert_eq!((&*kinds["Pod"].plural, kinds["Pod"].namespaced), ("pods", true));
-        assert_eq!((&*kinds["Node"].plural, kinds["Node"].namespaced), ("nodes", false));
+        let (pod, node) = (&kinds["Pod"], &kinds["Node"]);
+        assert_eq!((&*pod.resource.plural, pod.resource.namespaced, &*pod.short_names[0]), ("pods", true, "po"));
+        assert_eq!((&*node.resource.plural, node.resource.namespaced, node.short_names.len()), ("nodes", false, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn names_are_remembered_while_nobody_answers() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use http::{Request, Response};
+        use kube::client::Body;
+
+        let answers = Arc::new(AtomicBool::new(true));
+        let up = Arc::clone(&answers);
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let body = br#"{"resources":[{"name":"configmaps","kind":"ConfigMap","namespaced":true,"shortNames":["cm"]}]}"#.to_vec();
+            let code = if up.load(Ordering::SeqCst) { 200 } else { 503 };
+            std::future::ready(Ok::<_, std::io::Error>(Response::builder().status(code).body(Body::from(body)).unwrap()))
+        });
+        let source = Source::new(kube::Client::new(service, "default"), &crate::options::Options::default());
+        let (discovery, gvk) = (Discovery::new(source), Gvk::new("", "v1", "ConfigMap"));
+        assert_eq!(discovery.remembered(&gvk), None);
+        discovery.resolve(&gvk).await.unwrap();
+        answers.store(false, Ordering::SeqCst);
+        discovery.invalidate(&gvk);
+        tokio::time::advance(2 * BETWEEN_QUESTIONS).await;
+        assert!(matches!(discovery.resolve(&gvk).await, Err(DiscoveryError::Unavailable { .. })));
+        assert_eq!(*discovery.remembered(&gvk).unwrap().short_names[0], *"cm");
+        assert_eq!(discovery.remembered(&Gvk::new("", "v1", "Pod")), None);
     }
 }

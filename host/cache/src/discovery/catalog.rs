@@ -75,6 +75,8 @@ pub struct CatalogError {
     pub reason: Reason,
     /// What was asked and what came back.
     pub message: Arc<str>,
+    /// Whoever answered is no Kubernetes API.
+    pub foreign: bool,
 }
 
 impl Catalog {
@@ -82,11 +84,11 @@ impl Catalog {
     /// each group and version. Not remembered. Cancel safe.
     pub(crate) async fn read(source: &Source) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
-        let mut failed = None;
+        let (mut failed, mut missing) = (None, 0);
         for root in ["/api", "/apis"] {
             match catalog.read_root(source, root).await {
-                // A server without the core group, or without any other, is a server.
-                Err(failure) if failure.class == Class::NotFound => {}
+                // A server without the core group, or without any other, is a server; one without both is none.
+                Err(failure) if failure.class == Class::NotFound && missing == 0 => missing += 1,
                 Err(failure) => {
                     catalog.fail(root, &failure);
                     failed = Some(failure);
@@ -95,7 +97,13 @@ impl Catalog {
             }
         }
         match failed {
-            Some(failure) if catalog.resources.is_empty() => Err(CatalogError { reason: failure.class.reason(), message: failure.message }),
+            // A server of something else answers so, or one of https that is spoken to without it.
+            Some(Failure { class: Class::Invalid | Class::Undecodable | Class::NotFound, message }) if catalog.resources.is_empty() => {
+                Err(CatalogError { reason: Reason::ServerUnavailable, message, foreign: true })
+            }
+            Some(Failure { class, message }) if catalog.resources.is_empty() => {
+                Err(CatalogError { reason: class.reason(), message, foreign: false })
+            }
             _ => Ok(catalog),
         }
     }

@@ -5,6 +5,6 @@ mod by_kind;
 mod catalog;
 mod lookup;
 
-pub use by_kind::{Discovery, DiscoveryError};
+pub use by_kind::{Discovery, DiscoveryError, KindNames};
 pub use catalog::{Catalog, CatalogError, CatalogFailure, ServedResource};
 pub use lookup::LookupError;

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use wharf_core::Reason;
 
 use super::plan::{Wish, Wishes};
 use crate::seat::Seat;
@@ -228,7 +227,7 @@ fn better(from: &Condition, to: &Condition, own: bool) -> bool {
 }
 
 fn refused(condition: &Condition) -> bool {
-    matches!(condition.state, InformerState::Failing { reason: Reason::Forbidden, .. })
+    matches!(condition.state, InformerState::Failing { reason, .. } if reason.is_refusal())
 }
 
 fn failing(condition: &Condition) -> bool {

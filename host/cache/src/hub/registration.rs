@@ -10,7 +10,6 @@ use crate::shared::Condition;
 use crate::spec::InformerSpec;
 use crate::state::InformerState;
 use crate::view::View;
-use wharf_core::Reason;
 
 /// A handler's registration. Dropping it detaches the handler: once the drop returns it is not
 /// called any more. Dropped from within a handler it is not called again either, but the call
@@ -128,6 +127,6 @@ fn leave(hub: &Hub, seat: &Seat) {
 /// Does the state of the informer say all there is to know? A refusal of more than was asked for
 /// does not: an informer of its own will tell.
 fn settles(condition: &Condition, own: bool) -> bool {
-    let refused = matches!(condition.state, InformerState::Failing { reason: Reason::Forbidden, .. });
+    let refused = matches!(condition.state, InformerState::Failing { reason, .. } if reason.is_refusal());
     condition.settled && (own || condition.synced_once || !refused)
 }

@@ -105,6 +105,7 @@ impl<'a> Reflector<'a> {
             Err(error) => {
                 let class = match &error {
                     DiscoveryError::NotFound { .. } => Class::NotFound,
+                    DiscoveryError::Unauthorized { .. } => Class::Unauthorized,
                     DiscoveryError::Forbidden { .. } => Class::Forbidden,
                     DiscoveryError::Unavailable { .. } => Class::Unreachable,
                 };

@@ -267,6 +267,7 @@ fn a_refused_watch_keeps_failing_until_it_is_accepted() {
 fn relists_say_why() {
     for (class, want) in [
         (Class::Expired, Reason::WatchExpired),
+        (Class::Unauthorized, Reason::Unauthorized),
         (Class::Forbidden, Reason::Forbidden),
         (Class::Undecodable, Reason::Undecodable),
         (Class::Internal, Reason::ServerUnavailable),

@@ -1,3 +1,5 @@
+//! The answer, what holds, and the timeline, as they are printed.
+
 use wharf_runtime::admin::operate::{Decision, DecisionRow};
 
 use super::*;
@@ -110,7 +112,7 @@ fn a_key_that_nothing_is_remembered_of() {
     [+] the object exists, resourceVersion 812
     [-] it does not match subscription main: labelSelector wants team=a, and the label is "b"
 
-    Nothing was decided about it in the last 1h.
+    Nothing was decided about it in the last 60m.
     "#);
 }
 
@@ -135,7 +137,7 @@ fn what_comes_is_said_and_what_is_forgotten_too() {
     queued.forgotten = 1;
     let text = text(&queued);
     assert!(text.contains("\nComing: it is in the queue, behind 12 others\n"), "{text}");
-    assert!(text.contains("\n0.020s   asked      by an operator\nWhat is older than 1h is not remembered.\n"), "{text}");
+    assert!(text.contains("\n0.020s   asked      by an operator\nWhat is older than 60m is not remembered.\n"), "{text}");
 }
 
 #[test]
@@ -177,6 +179,12 @@ fn every_finding_is_a_sentence_on_one_line() {
         assert!(!said.is_empty() && !said.contains(char::is_control) && !hint.contains(char::is_control), "{each:?}: {said:?}");
         assert!(!said.ends_with('.') && !hint.ends_with('.'));
     }
+}
+
+#[test]
+fn an_object_that_is_gone_need_not_have_come_unseen() {
+    let said = decision(&Decision::Nothing { why: "gone".into() });
+    assert_eq!(said, ("nothing".to_owned(), "it is gone, and no call is owed for it".to_owned()));
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub(super) fn decision(decision: &Decision) -> (String, String) {
         Decision::Dropped { by, resource_version } => ("dropped", format!("by {by}{}", of(resource_version))),
         Decision::Nothing { why } => {
             let why = match why.as_str() {
-                "gone" => "it came and went",
+                "gone" => "it is gone, and no call is owed for it",
                 "unmatched" => "it does not match the selectors",
                 _ => "the plugin was told of it",
             };

@@ -37,34 +37,16 @@ impl Wish {
     /// # Errors
     /// Usage: what does not go together.
     pub(super) fn new(what: &str, names: &[String], mode: Mode, look: &LookArgs) -> Result<Self, CliError> {
+        let items = items(what, names)?;
         let usage = |message: &str, hint: &str| Err(CliError::new(exit::USAGE, message).hint(hint));
         if look.show_managed_fields {
             return usage("managedFields are not shown: the cache never keeps them", "use `kubectl get --show-managed-fields`");
         }
-        if let Some(bad) = look.namespace.as_ref().filter(|namespace| !is_name(namespace)) {
+        // An empty one is none, as in kubectl.
+        if let Some(bad) = look.namespace.as_ref().filter(|namespace| !namespace.is_empty() && !is_name(namespace)) {
             return usage(&format!("{bad:?} is no name of a namespace"), "");
         }
-        let items: Vec<Item> = if what.contains('/') {
-            let pairs = std::iter::once(what).chain(names.iter().map(String::as_str)).map(|pair| pair.split_once('/'));
-            let item = |(word, name): (&str, &str)| Item { word: word.to_owned(), name: Some(name.to_owned()) };
-            match pairs.collect::<Option<Vec<_>>>() {
-                Some(pairs) => pairs.into_iter().map(item).collect(),
-                None => return usage("KIND/NAME and single words cannot be mixed", "write KIND NAME…, or KIND/NAME…"),
-            }
-        } else {
-            let words = what.split(',').filter(|word| !word.is_empty());
-            let item = |word: &str, name: Option<&String>| Item { word: word.to_owned(), name: name.cloned() };
-            words
-                .flat_map(|word| match names {
-                    [] => vec![item(word, None)],
-                    names => names.iter().map(|name| item(word, Some(name))).collect(),
-                })
-                .collect()
-        };
         let named = items.iter().any(|item| item.name.is_some());
-        if items.is_empty() || items.iter().any(|item| item.name.as_deref().is_some_and(|name| !is_name(name))) {
-            return usage("a kind or a name is empty, or has characters that no name has", "write KIND NAME…");
-        }
         if named && (look.selector.is_some() || look.field_selector.is_some()) {
             return usage("names and selectors cannot be used together", "");
         }
@@ -74,14 +56,52 @@ impl Wish {
         if mode != Mode::Once && items.len() > 1 {
             return usage("only one kind, and one name of it, can be watched at a time", "");
         }
-        if mode == Mode::Raw && (look.watch_only || look.output_watch_events) {
-            return usage("--raw shows what the server sends, and nothing else", "leave the other flag out");
+        if mode == Mode::Raw && (look.watch_only || look.output_watch_events || look.output.is_some()) {
+            return usage("--raw shows what the server sends, and nothing else", "leave -o, --watch-only and --output-watch-events out");
+        }
+        if look.raw && mode == Mode::Once {
+            return usage("--raw is for --watch", "");
         }
         if look.output_watch_events && mode == Mode::Once {
             return usage("--output-watch-events is for --watch", "");
         }
         Ok(Self { items, mode })
     }
+}
+
+/// Reads the words; the same kind twice is asked for once.
+fn items(what: &str, names: &[String]) -> Result<Vec<Item>, CliError> {
+    let usage = |message: &str, hint: &str| Err(CliError::new(exit::USAGE, message).hint(hint));
+    let items: Vec<Item> = if what.contains('/') {
+        let pairs = std::iter::once(what).chain(names.iter().map(String::as_str)).map(|pair| pair.split_once('/'));
+        let item = |(word, name): (&str, &str)| Item { word: word.to_owned(), name: Some(name.to_owned()) };
+        match pairs.collect::<Option<Vec<_>>>() {
+            Some(pairs) => pairs.into_iter().map(item).collect(),
+            None => return usage("KIND/NAME and single words cannot be mixed", "write KIND NAME…, or KIND/NAME…"),
+        }
+    } else {
+        let mut words: Vec<&str> = Vec::new();
+        for word in what.split(',') {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        let item = |word: &str, name: Option<&String>| Item { word: word.to_owned(), name: name.cloned() };
+        words
+            .into_iter()
+            .flat_map(|word| match names {
+                [] => vec![item(word, None)],
+                names => names.iter().map(|name| item(word, Some(name))).collect(),
+            })
+            .collect()
+    };
+    if items.iter().any(|item| item.word.is_empty()) {
+        return usage(&format!("a kind in {what:?} is empty"), "write KIND[,KIND…] NAME…, or KIND/NAME…");
+    }
+    if items.iter().any(|item| item.name.as_deref().is_some_and(|name| !is_name(name))) {
+        return usage("a name is empty, or has characters that no name has", "write KIND NAME…, or KIND/NAME…");
+    }
+    Ok(items)
 }
 
 /// May this be the name of an object or a namespace? They stand in paths.
@@ -125,8 +145,8 @@ pub(super) fn resources<'c>(catalog: &'c Catalog, word: &str, mode: Mode) -> Res
 
 /// The question for one resource and one item.
 pub(super) fn ask(resource: &ServedResource, item: &Item, look: &LookArgs, default_namespace: &str) -> Ask {
-    let namespace =
-        (!look.all_namespaces && resource.kind.namespaced).then(|| look.namespace.clone().unwrap_or_else(|| default_namespace.to_owned()));
+    let given = look.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+    let namespace = (!look.all_namespaces && resource.kind.namespaced).then(|| given.unwrap_or(default_namespace).to_owned());
     let field_selector = match &item.name {
         Some(name) => format!("metadata.name={name}"),
         None => look.field_selector.clone().unwrap_or_default(),
@@ -137,6 +157,7 @@ pub(super) fn ask(resource: &ServedResource, item: &Item, look: &LookArgs, defau
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use wharf_core::{Gvk, ResourceKind};
 
     use super::*;
     use crate::args::{Cli, Command};
@@ -153,6 +174,9 @@ mod tests {
         for (line, want) in [
             (vec!["pods"], vec!["pods/*"]),
             (vec!["pods,cm"], vec!["pods/*", "cm/*"]),
+            (vec!["pods,cm,pods"], vec!["pods/*", "cm/*"]),
+            (vec!["pods", "-n", ""], vec!["pods/*"]),
+            (vec!["pods", "-A", "-n", "a"], vec!["pods/*"]),
             (vec!["pods", "a", "b"], vec!["pods/a", "pods/b"]),
             (vec!["pod/a", "cm/b"], vec!["pod/a", "cm/b"]),
         ] {
@@ -160,7 +184,9 @@ mod tests {
         }
         assert!(wish(&["pod/a", "b"], Mode::Once).is_err());
         assert!(wish(&["pods", "a/../b"], Mode::Once).is_err());
-        assert!(wish(&[","], Mode::Once).is_err());
+        for what in [",", "cm,", "", "/x", "cm/"] {
+            assert!(wish(&[what], Mode::Once).unwrap_err().contains("empty"), "{what:?}");
+        }
     }
 
     #[test]
@@ -171,11 +197,25 @@ mod tests {
             (vec!["pods", "a", "-A"], Mode::Once, "one namespace"),
             (vec!["pods,cm"], Mode::Follow, "one kind"),
             (vec!["pods", "--output-watch-events"], Mode::Once, "--watch"),
+            (vec!["pods", "--raw"], Mode::Once, "--raw is for --watch"),
             (vec!["pods", "--raw", "--watch-only"], Mode::Raw, "--raw"),
+            (vec!["pods", "--raw", "-o", "table"], Mode::Raw, "--raw"),
             (vec!["pods", "-n", "../x"], Mode::Once, "namespace"),
         ] {
             let error = wish(&line, mode).unwrap_err();
             assert!(error.contains(word), "{line:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn all_namespaces_win_and_an_empty_one_is_that_of_the_context() {
+        let kind = ResourceKind { gvk: Gvk::new("", "v1", "Pod"), plural: "pods".into(), namespaced: true };
+        let pods = ServedResource { kind, singular: "pod".into(), short_names: Vec::new(), categories: Vec::new(), verbs: Vec::new() };
+        for (line, want) in [(&["-n", "a"][..], Some("a")), (&["-n", ""], Some("here")), (&[], Some("here")), (&["-A", "-n", "a"], None)] {
+            let cli = Cli::try_parse_from(["wharf", "get", "pods"].iter().chain(line)).unwrap();
+            let Command::Get(args) = cli.command else { panic!("not get") };
+            let item = Item { word: "pods".to_owned(), name: None };
+            assert_eq!(ask(&pods, &item, &args.look, "here").namespace.as_deref(), want, "{line:?}");
         }
     }
 }

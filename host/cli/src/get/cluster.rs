@@ -1,8 +1,10 @@
 //! Kinds of the cluster, through the same connection, discovery and cache as a host's. Owns
 //! the order of things: list, then changes, until a signal, a closed pipe or the server ends it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use wharf_core::Reason;
 use wharf_runtime::app::StartError;
 use wharf_runtime::config::Way;
 use wharf_runtime::look::{Ask, CatalogError, Look, LookError, Seen, SeenType, ServedResource, ServerTable};
@@ -13,7 +15,7 @@ use super::print::Printer;
 use crate::args::LookArgs;
 use crate::exit;
 use crate::report::{CliError, print_error, reader_gone, write_data};
-use crate::run::with_verbosity;
+use crate::run::{connection_hint, with_verbosity};
 use crate::signals::{Signals, killed};
 
 /// What is said on standard error unless `-v` asks for more.
@@ -41,7 +43,7 @@ pub(super) fn run(wish: Wish, look: &LookArgs) -> Result<u8, CliError> {
 }
 
 async fn show(way: &Way, wish: &Wish, look: &LookArgs) -> Result<u8, CliError> {
-    let cluster = Look::connect(way).await.map_err(no_connection)?;
+    let cluster = Look::connect(way, Arc::new(warn)).await.map_err(no_connection)?;
     let catalog = cluster.catalog().await.map_err(no_catalog)?;
     let mut asks = Vec::new();
     for item in &wish.items {
@@ -89,10 +91,10 @@ async fn once(cluster: &Look, asks: &[(&ServedResource, Ask, Option<&str>)], loo
         let found = match find(cluster, resource, ask, tabular).await {
             Ok(found) => found,
             // Alone it is the whole answer; of several it must not hide the others.
-            Err(error) if asks.len() == 1 => return Err(failed("list", resource, error)),
+            Err(error) if asks.len() == 1 => return Err(failed("list", resource, ask, error)),
             Err(error) => {
                 code = exit::NO;
-                print_error(&failed("list", resource, error));
+                print_error(&failed("list", resource, ask, error));
                 continue;
             }
         };
@@ -143,7 +145,7 @@ async fn find<'c>(cluster: &Look, resource: &'c ServedResource, ask: &Ask, tabul
 
 async fn follow(cluster: &Look, resource: &ServedResource, ask: &Ask, name: Option<&str>, look: &LookArgs) -> Result<u8, CliError> {
     let mut view = cluster.open(ask, true);
-    view.settle().await.map_err(|error| failed("list", resource, error))?;
+    view.settle().await.map_err(|error| failed("list", resource, ask, error))?;
     let mut first = view.first();
     if let (Some(name), true, false) = (name, first.is_empty(), look.watch_only) {
         return Err(not_found(resource, ask, name));
@@ -162,7 +164,7 @@ async fn follow(cluster: &Look, resource: &ServedResource, ask: &Ask, name: Opti
     };
     drop(first);
     while open {
-        let seen = view.next().await.map_err(|error| failed("watch", resource, error))?;
+        let seen = view.next().await.map_err(|error| failed("watch", resource, ask, error))?;
         let text = if printer.tabular() {
             printer.table_row(&mut table, &mut head, resource, &seen)
         } else {
@@ -174,8 +176,8 @@ async fn follow(cluster: &Look, resource: &ServedResource, ask: &Ask, name: Opti
 }
 
 async fn raw(cluster: &Look, resource: &ServedResource, ask: &Ask) -> Result<u8, CliError> {
-    let mut watch = cluster.raw(ask).await.map_err(|error| failed("watch", resource, error))?;
-    while let Some(chunk) = watch.chunk().await.map_err(|error| failed("watch", resource, error))? {
+    let mut watch = cluster.raw(ask).await.map_err(|error| failed("watch", resource, ask, error))?;
+    while let Some(chunk) = watch.chunk().await.map_err(|error| failed("watch", resource, ask, error))? {
         if !write(chunk).await? {
             break;
         }
@@ -188,6 +190,11 @@ async fn raw(cluster: &Look, resource: &ServedResource, ask: &Ask) -> Result<u8,
 async fn write(data: impl AsRef<[u8]> + Send + 'static) -> Result<bool, CliError> {
     let written = tokio::task::spawn_blocking(move || write_data(data)).await;
     written.map_err(|error| CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, "write to standard output") })?
+}
+
+/// What the server warns of is talk.
+fn warn(text: &str) {
+    let _closed = std::io::Write::write_all(&mut std::io::stderr(), format!("Warning: {text}\n").as_bytes());
 }
 
 fn say_empty(ask: Option<&Ask>) {
@@ -205,32 +212,84 @@ fn not_found(resource: &ServedResource, ask: &Ask, name: &str) -> CliError {
 }
 
 fn no_connection(error: StartError) -> CliError {
-    match error {
-        StartError::Config(error) => {
-            CliError::from_anyhow(exit::NO, error).hint("name a cluster by --kubeconfig and --context, or by --server")
-        }
-        StartError::Unavailable(_) => {
-            CliError::from_anyhow(exit::NO, error.into()).hint("check --kubeconfig, --context and --server; -v 6 shows the requests")
-        }
-    }
+    let hint = connection_hint(&error);
+    let error = match error {
+        StartError::Config(error) | StartError::Unusable(error) => error,
+        other => other.into(),
+    };
+    CliError::from_anyhow(exit::NO, error).hint(hint)
 }
 
 fn no_catalog(error: CatalogError) -> CliError {
     let source = Some(error.message.to_string().into());
-    CliError { source, ..CliError::new(exit::NO, format!("the server does not say which kinds it has ({})", error.reason)) }
-        .hint("check --kubeconfig, --context, --token and --server; -v 8 shows the requests")
+    let (message, hint) = if error.foreign {
+        (
+            format!("what answers there is no Kubernetes API ({})", error.reason),
+            "check the URL of the server: its port and path, and whether it begins with https://",
+        )
+    } else {
+        (
+            format!("the server does not say which kinds it has ({})", error.reason),
+            if error.reason == Reason::Unauthorized {
+                Reason::Unauthorized.hint()
+            } else {
+                "check --kubeconfig, --context, --token and --server; -v 8 shows the requests"
+            },
+        )
+    };
+    CliError { source, ..CliError::new(exit::NO, message) }.hint(hint)
 }
 
-fn failed(verb: &str, resource: &ServedResource, error: LookError) -> CliError {
+fn failed(verb: &str, resource: &ServedResource, ask: &Ask, error: LookError) -> CliError {
     let name = resource.full_name();
+    let selectors = !ask.label_selector.is_empty() || !ask.field_selector.is_empty();
     let (message, hint) = match &error {
+        LookError::Unauthorized(_) => {
+            (format!("the server does not accept the credentials ({})", Reason::Unauthorized), Reason::Unauthorized.hint())
+        }
         LookError::Forbidden(_) => (
-            format!("the server refuses to {verb} {name} (Forbidden)"),
+            format!("the server refuses to {verb} {name} ({})", Reason::Forbidden),
             "the cache needs the rights list and watch; or ask as somebody else: --context, --token",
         ),
-        LookError::Refused(_) => (format!("{name} cannot be {verb}ed so"), "check the selectors"),
+        LookError::Refused(_) => (format!("{name} cannot be {verb}ed so"), if selectors { "check the selectors" } else { "" }),
+        LookError::Gone(_) => (
+            format!("the server does not serve {name} any more ({})", Reason::KindNotFound),
+            "ask again when the kind is there; `kubectl api-resources` lists those of the server",
+        ),
         LookError::Unavailable(_) => (format!("the server does not answer when asked to {verb} {name}"), "-v 6 shows the requests"),
         LookError::Behind(_) => (format!("the {verb} of {name} was given up"), "read faster, or narrow it by -n or -l"),
     };
     CliError { source: Some(Box::new(error)), ..CliError::new(exit::NO, message) }.hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use wharf_core::{Gvk, ResourceKind};
+
+    use super::*;
+
+    #[test]
+    fn hints_fit_what_was_asked() {
+        let kind = ResourceKind { gvk: Gvk::new("ex.com", "v1", "Widget"), plural: "widgets".into(), namespaced: true };
+        let resource = ServedResource {
+            kind: kind.clone(),
+            singular: "widget".into(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            verbs: Vec::new(),
+        };
+        let plain = Ask { kind, namespace: None, label_selector: String::new(), field_selector: String::new() };
+        let narrow = Ask { label_selector: "a==b==c".to_owned(), ..plain.clone() };
+        for (ask, error, message, hint) in [
+            (&plain, LookError::Refused("400".into()), "widgets.ex.com cannot be watched so", ""),
+            (&narrow, LookError::Refused("400".into()), "widgets.ex.com cannot be watched so", "selectors"),
+            (&plain, LookError::Gone("gone".into()), "does not serve widgets.ex.com any more (KindNotFound)", "when the kind is there"),
+            (&plain, LookError::Unauthorized("401".into()), "(Unauthorized)", "token"),
+            (&plain, LookError::Forbidden("403".into()), "(Forbidden)", "rights list and watch"),
+        ] {
+            let said = failed("watch", &resource, ask, error);
+            assert!(said.message.contains(message) && said.hint.contains(hint), "{said:?}");
+            assert_eq!(said.hint.is_empty(), hint.is_empty(), "{said:?}");
+        }
+    }
 }

@@ -18,7 +18,10 @@ pub(super) fn run(args: &GetArgs) -> Result<u8, CliError> {
         _ => return Err(CliError::new(exit::USAGE, "failures are shown of one plugin, or of all").hint("wharf get failures [PLUGIN]")),
     };
     let mut question = '?';
-    for (name, value) in [("plugin", plugin), ("namespace", args.look.namespace.as_ref())] {
+    for (name, value) in [
+        ("plugin", plugin),
+        ("namespace", args.look.namespace.as_ref().filter(|namespace| !namespace.is_empty() && !args.look.all_namespaces)),
+    ] {
         let Some(value) = value else { continue };
         if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/')) {
             return Err(CliError::new(exit::USAGE, format!("{value:?} is no name of a {name}")).hint("names have letters, digits, - and ."));
@@ -28,7 +31,7 @@ pub(super) fn run(args: &GetArgs) -> Result<u8, CliError> {
         question = '&';
     }
     let answer = host::get(&args.host, &path)?;
-    print_data(&text(&answer, args.look.output)?)?;
+    print_data(&text(&answer, args.look.output())?)?;
     Ok(exit::OK)
 }
 

@@ -15,22 +15,19 @@ use ask::{Mode, Wish};
 
 pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
     if matches!(&*args.what, "failures" | "failure") {
-        refuse_for_host(&args, false)?;
+        refuse_for_host(&args)?;
         return failures::run(&args);
     }
-    match host::what(&args.what) {
-        Some(what) => {
-            refuse_for_host(&args, !args.names.is_empty())?;
-            host::run(&args, what)
+    match host::wish(&args.what, &args.names) {
+        Some((what, names)) => {
+            refuse_for_host(&args)?;
+            host::run(&args, what, &names)
         }
         None => {
-            let follow = args.watch || args.look.watch_only;
-            let mode = if args.look.raw {
-                Mode::Raw
-            } else if follow {
-                Mode::Follow
-            } else {
-                Mode::Once
+            let mode = match (args.watch || args.look.watch_only, args.look.raw) {
+                (false, _) => Mode::Once,
+                (true, false) => Mode::Follow,
+                (true, true) => Mode::Raw,
             };
             cluster::run(Wish::new(&args.what, &args.names, mode, &args.look)?, &args.look)
         }
@@ -44,10 +41,9 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, CliError> {
 }
 
 /// A host has no selectors, and tells of no changes.
-fn refuse_for_host(args: &GetArgs, named: bool) -> Result<(), CliError> {
+fn refuse_for_host(args: &GetArgs) -> Result<(), CliError> {
     let look = &args.look;
     let given = [
-        (named, "NAME"),
         (args.watch, "--watch"),
         (look.watch_only, "--watch-only"),
         (look.output_watch_events, "--output-watch-events"),

@@ -106,7 +106,7 @@ pub struct FailureRow {
 pub struct RetryAsk {
     /// The plugin, `namespace/name` or `name`.
     pub plugin: String,
-    /// Where a plugin or an object is whose namespace is not given.
+    /// Where an object is whose namespace is not given; of several plugins of one name, the one there is meant.
     pub namespace: Option<String>,
     /// As people write them: `KIND/NAMESPACE/NAME` and shorter.
     pub keys: Vec<String>,
@@ -144,7 +144,7 @@ pub struct KeyRefused {
 pub struct ExplainAsk {
     /// The plugin, `namespace/name` or `name`.
     pub plugin: String,
-    /// Where a plugin or an object is whose namespace is not given.
+    /// Where an object is whose namespace is not given; of several plugins of one name, the one there is meant.
     pub namespace: Option<String>,
     /// As people write them: `KIND/NAMESPACE/NAME` and shorter.
     pub key: String,

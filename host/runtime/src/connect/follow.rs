@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
+use wharf_core::one_line;
 
 use super::credentials::{OpenError, Opened, Seen};
 use super::plan::Plan;
@@ -59,7 +60,7 @@ async fn follow(plan: Plan, current: std::sync::Weak<Current>, mut state: State)
             Err(error) => {
                 // Not more often than this, also if the time is over.
                 state.renew_at = state.renew_at.map(|at| at.max(Instant::now() + ASK_AGAIN));
-                let error = format!("{error:#}");
+                let error = one_line(error.as_ref());
                 tracing::warn!(target: "wharf::host", server = %plan.host(), %cause, error, "connection to the API server cannot be renewed; the old one stays");
             }
         }

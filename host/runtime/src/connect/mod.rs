@@ -3,7 +3,7 @@
 //! [`plan`] works out where to go, `kubeconfig` reads the files of that name, `credentials`
 //! reads what changes while a process runs (tokens, certificates, exec plugins), `proxy` picks
 //! a proxy, `stack` builds a client, `swap` puts another one in the place of the one in use,
-//! `follow` decides when, and `reach` waits for the first answer. Callers hold one `kube::Client` for ever.
+//! `follow` decides when, `reach` waits for the first answer, and `trouble` says why there is none. Callers hold one `kube::Client` for ever.
 
 mod credentials;
 mod exec;
@@ -16,6 +16,7 @@ mod stack;
 mod swap;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +55,7 @@ pub(crate) struct Connection {
 /// Connects, and asks the server for its version.
 ///
 /// # Errors
-/// `Config` if there is no usable configuration, `Unavailable` if there are no credentials or no
+/// `Config` if no server is named, `Unusable` if something that is named cannot be used, else why there is no
 /// answer in time.
 pub(crate) async fn connect(way: &Way, metrics: &Arc<Metrics>, wanted: Wanted) -> Result<Connection, StartError> {
     let way = way.clone();

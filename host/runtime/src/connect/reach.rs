@@ -10,10 +10,11 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use tokio::time::Instant;
 use tower::Layer;
+use wharf_core::one_line;
 
 use super::credentials::OpenError;
 use super::plan::Plan;
-use super::{Connection, Wanted, follow};
+use super::{Connection, Wanted, follow, trouble};
 use crate::app::StartError;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::rest::RequestLayer;
@@ -36,8 +37,10 @@ pub(super) async fn reach(plan: Plan, metrics: &Arc<Metrics>, wanted: Wanted) ->
     let opened = loop {
         match plan.open().await {
             Ok(opened) => break opened,
-            Err(OpenError::Unusable(error)) => return Err(StartError::Config(error)),
-            Err(OpenError::NotNow(error)) => attempts.failed(error.context(format!("no credentials for {host}"))).await?,
+            Err(OpenError::Unusable(error)) => return Err(StartError::Unusable(error)),
+            Err(OpenError::NotNow(error)) => {
+                attempts.failed(StartError::NoCredentials(error.context(format!("no credentials for {host}")))).await?;
+            }
         }
     };
     let swap = follow::start(plan, opened);
@@ -46,7 +49,7 @@ pub(super) async fn reach(plan: Plan, metrics: &Arc<Metrics>, wanted: Wanted) ->
     loop {
         match version(&client, wanted).await {
             Ok(version) => return Ok(Connection { client, version, namespace }),
-            Err(error) => attempts.failed(error.context(format!("no answer from {host}"))).await?,
+            Err(error) => attempts.failed(trouble::of(error.context(format!("no answer from {host}")))).await?,
         }
     }
 }
@@ -67,13 +70,13 @@ impl Attempts {
     }
 
     /// Waits for the next attempt, if there is one.
-    async fn failed(&mut self, error: anyhow::Error) -> Result<(), StartError> {
+    async fn failed(&mut self, error: StartError) -> Result<(), StartError> {
         if Instant::now() >= self.deadline {
-            return Err(StartError::Unavailable(error));
+            return Err(error);
         }
         tracing::warn!(
-            target: "wharf::host", server = %self.host, reason = %wharf_core::Reason::ServerUnavailable,
-            error = format!("{error:#}"), "API server cannot be used yet, trying again"
+            target: "wharf::host", server = %self.host, reason = %error.reason(),
+            error = one_line(&error), "API server cannot be used yet, trying again"
         );
         tokio::time::sleep(PAUSE).await;
         Ok(())
@@ -89,7 +92,8 @@ pub(super) async fn version(client: &kube::Client, wanted: Wanted) -> anyhow::Re
         if !status.is_success() {
             return match (wanted, status.as_u16()) {
                 (Wanted::Answered, _) => Ok(unknown()),
-                (_, 401 | 403) => bail!("the server refuses the credentials (GET /version answered {status})"),
+                (_, 401 | 403) => Err(trouble::Refused(status).into()),
+                (_, 400) => bail!("GET /version answered {status}, as no Kubernetes API does; perhaps the port is one for https://"),
                 _ => bail!("GET /version answered {status}"),
             };
         }

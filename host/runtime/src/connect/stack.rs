@@ -69,11 +69,19 @@ where
 {
     let tls = config.rustls_https_connector_with_connector(connector).context("the certificates or the key for TLS")?;
     // A proxy's URL is without its user here.
-    let through = proxy.map(|proxy| format!(" through the proxy {}", proxy.uri)).unwrap_or_default();
+    let proxy = proxy.map(|proxy| proxy.uri.to_string());
+    let through = proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
     let bounded = tower::service_fn(move |server: Uri| {
         let connect = tls.clone().oneshot(server.clone());
         let late = format!("no connection to {server}{through} within {} s", STANDS.as_secs());
-        Box::pin(async move { timeout(STANDS, connect).await.map_err(|_| BoxError::from(late)).flatten() })
+        let proxy = proxy.clone();
+        Box::pin(async move {
+            let connected = timeout(STANDS, connect).await.map_err(|_| BoxError::from(late))?;
+            connected.map_err(|source| match proxy {
+                Some(proxy) => BoxError::from(NotThrough { server, proxy, source }),
+                None => source,
+            })
+        })
     });
     let http: hyper_util::client::legacy::Client<_, Body> =
         hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(bounded);
@@ -89,12 +97,47 @@ where
     })
 }
 
+/// What went wrong on the way through a proxy, which the errors below do not name.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection to {server} through the proxy {proxy}")]
+struct NotThrough {
+    server: Uri,
+    proxy: String,
+    source: BoxError,
+}
+
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_proxy_that_refuses_is_named() {
+        let _first = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+        let answers = tokio::spawn(async move {
+            let (mut client, _) = listener.accept().await.unwrap();
+            client.read_u8().await.unwrap();
+            client.write_all(b"HTTP/1.1 502 Bad Gateway\r\n\r\n").await.unwrap();
+            let _gone = client.read(&mut [0; 1024]).await;
+            // Dropped: the second attempt is refused.
+        });
+        let mut config = kube::Config::new("https://api.invalid:6443".parse().unwrap());
+        config.accept_invalid_certs = true;
+        let url = format!("http://u:s3cret@{proxy}");
+        let chosen = super::super::proxy::choose(&config.cluster_url, Some(&url), &|_| None).unwrap();
+        let client = client(&config, chosen.as_ref()).unwrap();
+        for word in ["unsuccessful", "refused"] {
+            let error = client.send(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap_err();
+            let text = wharf_core::one_line(&error);
+            assert!([&*proxy, "api.invalid:6443", word].iter().all(|word| text.contains(word)) && !text.contains("s3cret"), "{text}");
+        }
+        answers.await.unwrap();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_proxy_that_accepts_and_says_nothing_is_named() {

@@ -27,9 +27,13 @@ async fn who_asks_for_little_takes_every_answer() {
     let good = r#"{"gitVersion":"v1.2.3"}"#;
     assert_eq!(answered(WANTED, 200, good).await.as_deref(), Ok("v1.2.3"));
     assert_eq!(answered(Wanted::Answered, 200, good).await.as_deref(), Ok("v1.2.3"));
-    for (status, body, word) in
-        [(401, "{}", "refuses the credentials"), (403, "{}", "refuses the credentials"), (503, "{}", "503"), (200, "<html>", "JSON")]
-    {
+    for (status, body, word) in [
+        (401, "{}", "refuses the credentials"),
+        (403, "{}", "refuses the credentials"),
+        (400, "", "https://"),
+        (503, "{}", "503"),
+        (200, "<html>", "JSON"),
+    ] {
         assert!(answered(WANTED, status, body).await.unwrap_err().contains(word), "{status}");
         assert_eq!(answered(Wanted::Answered, status, body).await.as_deref(), Ok("unknown"), "{status}");
     }
@@ -57,7 +61,7 @@ async fn credentials_that_are_not_there_yet_are_waited_for() {
     for (wanted, seconds) in [(WANTED, 30), (Wanted::Answered, 0)] {
         let plan = Plan::of(&way, &|_| None).unwrap();
         let begun = Instant::now();
-        let Err(StartError::Unavailable(error)) = reach(plan, &Metrics::new(), wanted).await else { panic!("not Unavailable") };
+        let Err(StartError::NoCredentials(error)) = reach(plan, &Metrics::new(), wanted).await else { panic!("not NoCredentials") };
         let error = format!("{error:#}");
         assert!(error.contains("no credentials for 127.0.0.1:1") && error.contains("/no/such/token"), "{error}");
         assert_eq!(begun.elapsed().as_secs(), seconds, "on the paused clock");

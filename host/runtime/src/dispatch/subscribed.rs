@@ -168,7 +168,7 @@ impl Subscribed {
 
     /// Is the key's watch refused, so that its state cannot be trusted? Such keys sleep.
     pub fn asleep(&self, key: &TargetKey) -> bool {
-        matches!(self.watch(key), Some(InformerState::Failing { reason: Reason::Forbidden, .. }))
+        matches!(self.watch(key), Some(InformerState::Failing { reason, .. }) if reason.is_refusal())
     }
 
     /// How the watch does that tells of the key, if one does.

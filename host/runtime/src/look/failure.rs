@@ -10,13 +10,19 @@ use wharf_core::Reason;
 /// Why there is nothing (more) to see.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookError {
-    /// The server refuses: rights are missing, or credentials are not known.
+    /// The server does not accept the credentials.
+    #[error("{0}")]
+    Unauthorized(Arc<str>),
+    /// The server refuses: rights are missing.
     #[error("{0}")]
     Forbidden(Arc<str>),
     /// The server understood the question and has no answer: a selector that it does not
-    /// know, a kind that cannot be watched, a kind that is gone.
+    /// know, a kind that cannot be watched.
     #[error("{0}")]
     Refused(Arc<str>),
+    /// The server does not serve the kind any more.
+    #[error("{0}")]
+    Gone(Arc<str>),
     /// No answer.
     #[error("{0}")]
     Unavailable(Arc<str>),
@@ -39,7 +45,7 @@ impl Watchful {
     pub(super) fn before_list(&mut self, state: &InformerState) -> Option<LookError> {
         let lasts = self.lasts(state);
         match state {
-            InformerState::Failing { reason: Reason::Forbidden, message } => Some(LookError::Forbidden(message.clone())),
+            InformerState::Failing { reason, message } if reason.is_refusal() => Some(refusal(*reason, message)),
             InformerState::Failing { message, .. } if lasts => final_word(state).or_else(|| Some(LookError::Unavailable(message.clone()))),
             _ => final_word(state),
         }
@@ -50,7 +56,7 @@ impl Watchful {
     pub(super) fn after_list(&mut self, state: &InformerState) -> Option<LookError> {
         let lasts = self.lasts(state);
         match state {
-            InformerState::Failing { reason: Reason::Forbidden, message } if lasts => Some(LookError::Forbidden(message.clone())),
+            InformerState::Failing { reason, message } if lasts && reason.is_refusal() => Some(refusal(*reason, message)),
             _ => final_word(state),
         }
     }
@@ -69,11 +75,15 @@ impl Watchful {
     }
 }
 
+fn refusal(reason: Reason, message: &Arc<str>) -> LookError {
+    if reason == Reason::Unauthorized { LookError::Unauthorized(message.clone()) } else { LookError::Forbidden(message.clone()) }
+}
+
 /// The error in a state, if waiting longer changes nothing.
 fn final_word(state: &InformerState) -> Option<LookError> {
     match state {
         InformerState::Failing { reason: Reason::DocumentInvalid, message } => Some(LookError::Refused(message.clone())),
-        InformerState::Sleeping { .. } => Some(LookError::Refused("the server does not serve the kind any more".into())),
+        InformerState::Sleeping { .. } => Some(LookError::Gone("its definition was removed, or the server behind it".into())),
         InformerState::Stopped => Some(LookError::Unavailable("the informer was stopped".into())),
         _ => None,
     }
@@ -92,6 +102,10 @@ mod tests {
         let refused = Some(LookError::Forbidden("why".into()));
         let forbidden = failing(Reason::Forbidden);
         assert_eq!(Watchful::default().before_list(&forbidden), refused);
+        let unknown = Watchful::default().before_list(&failing(Reason::Unauthorized));
+        assert_eq!(unknown, Some(LookError::Unauthorized("why".into())));
+        let gone = InformerState::Sleeping { reason: Reason::KindNotFound };
+        assert!(matches!(Watchful::default().after_list(&gone), Some(LookError::Gone(_))));
         let mut later = Watchful::default();
         assert_eq!(later.after_list(&forbidden), None);
         tokio::time::advance(PATIENCE - Duration::from_secs(1)).await;

@@ -10,6 +10,7 @@ mod raw;
 mod request;
 mod table;
 mod view;
+mod warnings;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub use inbox::{Seen, SeenType};
 pub use raw::RawWatch;
 pub use table::{ServerRow, ServerTable};
 pub use view::{View, age};
+pub use warnings::Tell;
 pub use wharf_cache::{Catalog, CatalogError, CatalogFailure, LookupError, ServedResource};
 
 /// A connection to look through.
@@ -36,16 +38,17 @@ pub struct Look {
 }
 
 impl Look {
-    /// Connects; one attempt. Must be called in a tokio runtime.
+    /// Connects; one attempt. `tell` hears of each warning of the server once. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// `Config` if there is no usable configuration, `Unavailable` if nobody answers.
-    pub async fn connect(way: &Way) -> Result<Self, StartError> {
+    /// See [`StartError`].
+    pub async fn connect(way: &Way, tell: Tell) -> Result<Self, StartError> {
         let metrics = Metrics::new();
         let connection = connect::connect(way, &metrics, Wanted::Answered).await?;
         let metrics: Arc<dyn CacheMetrics> = metrics;
-        let informers = Informers::new(connection.client.clone(), wharf_cache::Options::default(), metrics);
-        Ok(Self { client: connection.client, informers, namespace: connection.namespace })
+        let client = warnings::watched(connection.client, &connection.namespace, tell);
+        let informers = Informers::new(client.clone(), wharf_cache::Options::default(), metrics);
+        Ok(Self { client, informers, namespace: connection.namespace })
     }
 
     /// The namespace of who does not say one.

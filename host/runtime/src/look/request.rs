@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use serde_json::Value;
 use tokio::time::timeout;
+use wharf_core::one_line;
 
 use super::Ask;
 use super::failure::LookError;
@@ -34,7 +35,7 @@ pub(super) async fn get(client: &kube::Client, what: &str, uri: &str, accept: &s
     let request = Request::get(uri).header(ACCEPT, accept).header(ACCEPT_ENCODING, "identity");
     let request = request.body(Body::empty()).map_err(|error| LookError::Refused(format!("{what}: {error}").into()))?;
     let response = timeout(ANSWER, client.send(request)).await.map_err(|_| unavailable(&"no answer within 60 s"))?;
-    let response = response.map_err(|error| unavailable(&error))?;
+    let response = response.map_err(|error| unavailable(&one_line(&error)))?;
     let code = response.status();
     if code.is_success() {
         return Ok(Answer::Body(response.into_body()));
@@ -48,7 +49,9 @@ pub(super) async fn get(client: &kube::Client, what: &str, uri: &str, accept: &s
     let words = status.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
     let message = format!("{what}: HTTP {}: {words}", code.as_u16()).into();
     Err(match code.as_u16() {
-        401 | 403 => LookError::Forbidden(message),
+        401 => LookError::Unauthorized(message),
+        403 => LookError::Forbidden(message),
+        404 => LookError::Gone(message),
         429 | 500.. => LookError::Unavailable(message),
         _ => LookError::Refused(message),
     })

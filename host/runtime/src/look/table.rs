@@ -120,7 +120,9 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    // As kubectl: the first line stands for all.
+    let (line, more) = text.split_once(['\n', '\r', '\x0c']).map_or((&*text, ""), |(line, _)| (line, "..."));
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).chain(more.chars()).collect()
 }
 
 #[cfg(test)]
@@ -152,13 +154,15 @@ mod tests {
                 r#"{"kind":"Table","metadata":{"continue":"x/y"},"columnDefinitions":[{"name":"Name"},{"name":"IP","priority":1}],
                     "rows":[{"cells":["a",null],"object":{"metadata":{"namespace":"n"}}}]}"#,
             ),
-            "/api/v1/pods?limit=500&continue=x%2Fy" => (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]}]}"#),
+            "/api/v1/pods?limit=500&continue=x%2Fy" => {
+                (200, r#"{"kind":"Table","rows":[{"cells":["b\u001b[31m",7]},{"cells":["c\nd",""]}]}"#)
+            }
             _ => (500, ""),
         });
         let row = |namespace: &str, cells: [&str; 2]| ServerRow { namespace: namespace.to_owned(), cells: cells.map(str::to_owned).into() };
         let want = ServerTable {
             columns: vec![("Name".to_owned(), false), ("IP".to_owned(), true)],
-            rows: vec![row("n", ["a", ""]), row("", ["b [31m", "7"])],
+            rows: vec![row("n", ["a", ""]), row("", ["b [31m", "7"]), row("", ["c...", ""])],
         };
         assert_eq!(table.unwrap().unwrap(), want);
         assert_eq!(read(|_| (200, r#"{"kind":"Table","rows":null}"#)).unwrap(), Some(ServerTable::default()));
@@ -170,6 +174,8 @@ mod tests {
         assert_eq!(read(|_| (406, "")).unwrap(), None);
         assert_eq!(read(|_| (410, "")).unwrap(), None);
         assert!(matches!(read(|_| (403, r#"{"message":"no"}"#)), Err(LookError::Forbidden(text)) if text.contains("HTTP 403: no")));
+        assert!(matches!(read(|_| (401, "")), Err(LookError::Unauthorized(_))));
+        assert!(matches!(read(|_| (404, "")), Err(LookError::Gone(_))));
         assert!(matches!(read(|_| (400, "")), Err(LookError::Refused(_))));
         assert!(matches!(read(|_| (503, "")), Err(LookError::Unavailable(_))));
         assert!(matches!(read(|_| (200, "<html>")), Err(LookError::Unavailable(_))));

@@ -39,6 +39,7 @@ impl Kind {
         let mut kind = Self { words: Vec::new(), namespaced: None, gvk };
         let name = kind.gvk.kind.to_lowercase();
         kind.also(&name);
+        kind.also(&plural(&name));
         kind
     }
 
@@ -58,11 +59,21 @@ impl Kind {
     }
 }
 
-/// What a text means, given the kinds of a plugin and the namespace of objects that name none.
+/// As Kubernetes guesses it.
+fn plural(kind: &str) -> String {
+    match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if kind.ends_with(['s', 'x', 'z']) || kind.ends_with("ch") || kind.ends_with("sh") => format!("{kind}es"),
+        None => format!("{kind}s"),
+    }
+}
+
+/// What a text means, given the kinds of a plugin and the namespace of objects that name none; `unknown` says why not all names of
+/// these kinds are known, if that is so.
 ///
 /// # Errors
-/// Text and hint, when it is no key, or could be several.
-pub(super) fn read(text: &str, kinds: &[Kind], namespace: &str) -> Result<Meant, (String, String)> {
+/// Text and hint, when it is no key, could be several, or is of a kind that cannot be told now.
+pub(super) fn read(text: &str, kinds: &[Kind], namespace: &str, unknown: Option<&str>) -> Result<Meant, (String, String)> {
     let parts: Vec<&str> = text.split('/').collect();
     if text.len() > MAX_KEY || parts.iter().any(|part| part.is_empty() || part.chars().any(|c| c.is_control() || c.is_whitespace())) {
         return Err((format!("{:?} is no key", excerpt(text)), FORMS.to_owned()));
@@ -71,6 +82,13 @@ pub(super) fn read(text: &str, kinds: &[Kind], namespace: &str) -> Result<Meant,
         let word = word.to_lowercase();
         kinds.iter().find(|kind| kind.words.contains(&word))
     };
+    if let (Some(why), [word, ..]) = (unknown, parts.as_slice())
+        && parts.len() > 1
+        && named(word).is_none()
+    {
+        let hint = format!("write KIND/NAMESPACE/NAME with the name of the kind in full; those of the plugin are {}", list(kinds));
+        return Err((format!("it cannot be told now what {word:?} is, since the server does not say its short names: {why}"), hint));
+    }
     match parts.as_slice() {
         [name] => only(kinds, text).map(|kind| Meant::Key(kind.key(Some(namespace), name))),
         [first, name] => match (named(first), kinds) {
@@ -126,7 +144,7 @@ mod tests {
     }
 
     fn reads(text: &str, kinds: &[Kind]) -> String {
-        match read(text, kinds, "team-a") {
+        match read(text, kinds, "team-a", None) {
             Ok(Meant::Key(key)) => key.to_string(),
             Ok(Meant::OtherKind { word, key }) => format!("other {word} {key}"),
             Err((error, hint)) => format!("{error}; {hint}"),
@@ -153,6 +171,22 @@ mod tests {
         assert_eq!(reads("x", one), "ConfigMap team-a/x");
         assert_eq!(reads("team-b/x", one), "ConfigMap team-b/x");
         assert_eq!(reads("cm/x", one), "ConfigMap team-a/x");
+    }
+
+    #[test]
+    fn without_a_server_full_names_are_enough_and_others_are_not_guessed() {
+        let kinds = [Kind::new(Arc::new(Gvk::from_api_version("networking.k8s.io/v1", "NetworkPolicy")))];
+        let read = |text: &str| read(text, &kinds, "team-a", Some("connection refused"));
+        for text in ["NetworkPolicy/team-a/x", "networkpolicies/x", "networkpolicies.networking.k8s.io/x", "x"] {
+            assert!(matches!(read(text), Ok(Meant::Key(_))), "{text}");
+        }
+        for text in ["netpol/team-a/x", "netpol/x"] {
+            let (error, hint) = read(text).unwrap_err();
+            assert!(
+                error.contains("\"netpol\"") && error.contains("connection refused") && hint.contains("NetworkPolicy"),
+                "{error}; {hint}"
+            );
+        }
     }
 
     #[test]

@@ -47,14 +47,10 @@ impl Operator {
         Self { registry, informers, clock }
     }
 
-    /// The plugin that a text names: `namespace/name`, or a name that only one plugin has.
+    /// The plugin that a text names.
     fn plugin(&self, text: &str, namespace: Option<&str>) -> Result<Named, Refused> {
         let all = self.registry.names();
-        let meant: Vec<&PluginName> = match text.split_once('/') {
-            Some((namespace, name)) => all.iter().filter(|p| *p.namespace == *namespace && *p.name == *name).collect(),
-            None => all.iter().filter(|p| *p.name == *text && namespace.is_none_or(|namespace| *p.namespace == *namespace)).collect(),
-        };
-        match meant.as_slice() {
+        match meant(text, namespace, &all).as_slice() {
             [one] => {
                 let found = self.registry.find(one).map(|(dispatcher, refused)| Named { name: (*one).clone(), dispatcher, refused });
                 found.ok_or_else(|| unknown(text, &all))
@@ -70,34 +66,46 @@ impl Operator {
     /// What a text means to a plugin. Asks the server for the names of kinds if it must, but not for
     /// long: an explanation is wanted above all when something does not answer.
     async fn key(&self, text: &str, plugin: &Named, namespace: Option<&str>) -> Result<Meant, Refused> {
+        let word = text.split_once('/').map(|(word, _)| word.to_lowercase());
         let subscribed = plugin.dispatcher.subscribed();
         let mut kinds: Vec<Kind> = subscribed.subscriptions().map(|subscription| Kind::new(Arc::clone(&subscription.kind))).collect();
         kinds.sort_by(|a, b| a.gvk.cmp(&b.gvk));
-        // What was not learned in time is not known.
-        let _learned = timeout(PATIENCE, self.learn(text, &mut kinds)).await;
-        key::read(text, &kinds, namespace.unwrap_or(&plugin.name.namespace)).map_err(|(error, hint)| wrong(error, hint))
+        let known = |kinds: &[Kind]| word.as_ref().is_none_or(|word| kinds.iter().any(|kind| kind.words.contains(word)));
+        self.remember(&mut kinds);
+        // Nobody is asked about names that are known.
+        let unknown = if known(&kinds) && kinds.iter().all(|kind| kind.namespaced.is_some()) {
+            None
+        } else {
+            // What was not learned in time is not known.
+            let late = || Some(format!("no answer within {} s", PATIENCE.as_secs()));
+            timeout(PATIENCE, self.learn(&mut kinds)).await.unwrap_or_else(|_| late())
+        };
+        let namespace = namespace.unwrap_or(&plugin.name.namespace);
+        key::read(text, &kinds, namespace, unknown.as_deref()).map_err(|(error, hint)| wrong(error, hint))
     }
 
-    async fn learn(&self, text: &str, kinds: &mut [Kind]) {
-        for kind in kinds.iter_mut() {
-            // From memory: the plugin's watches have asked before.
-            if let Ok(resource) = self.informers.discovery().resolve(&kind.gvk).await {
-                kind.namespaced = Some(resource.namespaced);
-                kind.also(&resource.plural);
-            }
-        }
-        let word = text.split_once('/').map(|(word, _)| word.to_lowercase());
-        if word.is_none_or(|word| kinds.iter().any(|kind| kind.words.contains(&word))) {
-            return;
-        }
-        // It may be a short name.
-        let Ok(catalog) = self.informers.discovery().catalog().await else { return };
+    /// From memory: the plugin's watches have asked before.
+    fn remember(&self, kinds: &mut [Kind]) {
         for kind in kinds {
-            let resource = catalog.resources.iter().find(|resource| resource.kind.gvk == *kind.gvk);
-            for short in resource.into_iter().flat_map(|resource| &resource.short_names) {
-                kind.also(short);
+            if let Some(names) = self.informers.discovery().remembered(&kind.gvk) {
+                kind.namespaced = Some(names.resource.namespaced);
+                kind.also(&names.resource.plural);
+                names.short_names.iter().for_each(|short| kind.also(short));
             }
         }
+    }
+
+    /// From the server. Says why a kind's names are still not known, if that is so.
+    async fn learn(&self, kinds: &mut [Kind]) -> Option<String> {
+        let mut failed = None;
+        for kind in kinds.iter().filter(|kind| kind.namespaced.is_none()) {
+            // A kind that is not there now has no names either.
+            if let Err(error) = self.informers.discovery().resolve(&kind.gvk).await {
+                failed = Some(error.to_string());
+            }
+        }
+        self.remember(kinds);
+        failed
     }
 
     fn failure(&self, plugin: &PluginName, failed: Failed, now: Duration) -> FailureRow {
@@ -134,7 +142,17 @@ impl Operations for Operator {
     async fn failures(&self, ask: FailuresAsk) -> Result<FailuresRow, Refused> {
         let namespace = ask.namespace.as_deref();
         let plugins: Vec<Named> = match &ask.plugin {
-            Some(plugin) => vec![self.plugin(plugin, namespace)?],
+            Some(plugin) => {
+                let plugin = self.plugin(plugin, namespace)?;
+                if let Some(elsewhere) = namespace.filter(|namespace| **namespace != *plugin.name.namespace) {
+                    let hint = format!("did you mean {}? `wharf get plugins` lists them", plugin.name);
+                    return Err(Refused {
+                        missing: true,
+                        ..wrong(format!("there is no plugin {:?} in {elsewhere}", &*plugin.name.name), hint)
+                    });
+                }
+                vec![plugin]
+            }
             None => {
                 let names =
                     self.registry.names().into_iter().filter(|name| namespace.is_none_or(|namespace| *name.namespace == *namespace));
@@ -252,6 +270,19 @@ impl Operator {
     }
 }
 
+/// The plugins that a text could mean: `namespace/name`, or a name. Of several of one name that in the namespace counts in which the
+/// object is.
+fn meant<'n>(text: &str, namespace: Option<&str>, all: &'n [PluginName]) -> Vec<&'n PluginName> {
+    if let Some((namespace, name)) = text.split_once('/') {
+        return all.iter().filter(|p| *p.namespace == *namespace && *p.name == *name).collect();
+    }
+    let named: Vec<&PluginName> = all.iter().filter(|p| *p.name == *text).collect();
+    match named.iter().find(|p| Some(&*p.namespace) == namespace) {
+        Some(near) => vec![near],
+        None => named,
+    }
+}
+
 fn wrong(error: String, hint: String) -> Refused {
     Refused { error, hint, missing: false }
 }
@@ -275,4 +306,29 @@ fn similar<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
         names.iter().find(|name| name.rsplit('/').next() == Some(near)).map(String::as_str)
     };
     names.iter().find(bare).map(String::as_str).or_else(full).or_else(by_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_one_plugin_has_is_enough_wherever_the_object_is() {
+        let all: Vec<PluginName> = [("a", "one"), ("a", "two"), ("b", "two"), ("c", "two")]
+            .iter()
+            .filter_map(|(namespace, name)| PluginName::new(namespace, name))
+            .collect();
+        for (text, namespace, want) in [
+            ("one", None, &["a/one"][..]),
+            ("one", Some("team-a"), &["a/one"]),
+            ("two", Some("b"), &["b/two"]),
+            ("two", Some("team-a"), &["a/two", "b/two", "c/two"]),
+            ("two", None, &["a/two", "b/two", "c/two"]),
+            ("c/two", Some("b"), &["c/two"]),
+            ("three", Some("a"), &[]),
+        ] {
+            let found: Vec<String> = meant(text, namespace, &all).iter().map(ToString::to_string).collect();
+            assert_eq!(found, want, "{text} {namespace:?}");
+        }
+    }
 }

@@ -81,7 +81,7 @@ impl Api {
     pub async fn resolve(&self, kind: &Gvk) -> Result<ResourceKind, ApiError> {
         self.informers.discovery().resolve(kind).await.map_err(|error| match error {
             DiscoveryError::NotFound { .. } => ApiError::Invalid(format!("the API server has no kind {kind}")),
-            DiscoveryError::Forbidden { .. } => ApiError::Forbidden(error.to_string()),
+            DiscoveryError::Unauthorized { .. } | DiscoveryError::Forbidden { .. } => ApiError::Forbidden(error.to_string()),
             DiscoveryError::Unavailable { .. } => ApiError::Unavailable(error.to_string()),
         })
     }

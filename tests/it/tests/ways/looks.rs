@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
 use wharf_testkit::{Cluster, Process, Signal, paths, until};
 
 use crate::support::{LONG, Running, cluster_fields, kubeconfig, shown, wharf};
@@ -160,8 +161,8 @@ async fn a_watch_shows_the_list_and_then_each_change() -> Result<()> {
     for _ in 0..3 {
         table.until("three").await?;
     }
-    let seen = events.until("\"type\": \"DELETED\"").await?;
-    assert!(seen.contains("\"type\": \"ADDED\"") && seen.contains("\"name\": \"three\""), "{seen}");
+    let seen = events.until("{\"type\":\"DELETED\",\"object\":{").await?;
+    assert!(seen.contains("{\"type\":\"ADDED\",") && seen.contains("\"name\":\"three\""), "{seen}");
     // Deleted, with its last state; and that of a narrower watch, too.
     assert_eq!((names.line().await?, names.line().await?), ("configmap/three".to_owned(), "configmap/three".to_owned()));
     for kind in ["ADDED", "MODIFIED", "DELETED"] {
@@ -179,6 +180,65 @@ async fn a_watch_shows_the_list_and_then_each_change() -> Result<()> {
         running.process.signal(Signal::Interrupt);
         assert_eq!(running.process.wait(LONG).await?.code(), Some(130));
     }
+    cluster.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_warnings_and_refusals_are_those_of_kubectl() -> Result<()> {
+    let (cluster, config) = start().await?;
+    // Next to kubectl, also where cells are empty and where the server warns.
+    for args in [&["get", "endpoints", "-A"][..], &["get", "componentstatuses"], &["get", "cm,cm", "-A", "-n", "nobody"]] {
+        let ours = wharf(&[args, &["--kubeconfig", &config]].concat(), &[]).await?;
+        let theirs = cluster.kubectl(args, None).await?;
+        // The server has some of them in no order.
+        let sorted = |mut lines: Vec<String>| {
+            lines.sort();
+            lines
+        };
+        assert_eq!((ours.code, sorted(columns(&ours.out))), (Some(0), sorted(columns(&theirs))), "{args:?}");
+        let same = |text: &str| sorted(text.lines().map(str::to_owned).collect());
+        assert!(
+            args[1] != "componentstatuses" || same(&ours.out) == same(&theirs),
+            "cells that are empty stay so: {:?} {theirs:?}",
+            ours.out
+        );
+        assert_eq!(ours.err.matches("Warning: v1 ").count(), usize::from(!args[1].starts_with("cm")), "{ours:?}");
+    }
+    // One name for credentials that nobody knows, and another one for what is no API.
+    let (server, ca) = (format!("https://{}", cluster.address()), cluster.certificate_authority().display().to_string());
+    let plain = format!("http://{}", cluster.address());
+    for (args, words) in [
+        (
+            vec!["-s", &server, "--certificate-authority", &ca, "--token", "wrong"],
+            vec!["(Unauthorized)", "401", "hint: check the token, certificate"],
+        ),
+        (vec!["-s", &plain], vec!["no Kubernetes API (ServerUnavailable)", "https://"]),
+        (vec!["-s", &server, "--token", "x"], vec!["error: the API server's certificate is not trusted", "hint: name the authority"]),
+        (
+            vec!["-s", &server, "--token-file", "/no/such"],
+            vec!["error: the API server was not asked", "/no/such", "hint: check --token-file"],
+        ),
+        (vec!["-s", &server, "--certificate-authority", "/no/such"], vec!["error: the certificate authority /no/such", "hint: correct"]),
+    ] {
+        let said = wharf(&[&["get", "cm"], &args[..]].concat(), &[]).await?;
+        assert!(said.code == Some(1) && words.iter().all(|word| said.err.contains(word)), "{args:?}: {said:?}");
+    }
+    // A kind that goes ends its watch, and not because of selectors.
+    const PLUGIN: &str = "apiVersion: wharf.dev/v1alpha1\nkind: Plugin\nmetadata: {name: one, namespace: team-a}\n";
+    until("the kind is served", LONG, async || Ok(cluster.kubectl(&["apply", "-f", "-"], Some(PLUGIN)).await.ok())).await?;
+    let args = ["watch", "plugins.wharf.dev", "-A", "-o", "name", "--kubeconfig", &config];
+    let mut watch = Process::spawn(&paths::wharf()?, args, Stdio::piped(), Stdio::piped())?;
+    if let Some(out) = watch.child().stdout.as_mut() {
+        // It has begun.
+        out.read_u8().await?;
+    }
+    cluster.kubectl(&["delete", "crd", "plugins.wharf.dev"], None).await?;
+    assert_eq!(watch.wait(LONG).await?.code(), Some(1));
+    let mut said = String::new();
+    if let Some(mut errors) = watch.child().stderr.take() {
+        errors.read_to_string(&mut said).await?;
+    }
+    assert!(said.contains("does not serve plugins.wharf.dev any more (KindNotFound)") && !said.contains("selectors"), "{said}");
     cluster.stop().await
 }
 

@@ -71,10 +71,15 @@ async fn cdi1_one_root_may_be_old_or_missing_or_broken() {
     assert_eq!((catalog.resources.len(), catalog.failures.len()), (2, 1));
     let catalog = Catalog::read(&source(&[("/api", 200, CORE), ("/apis", 500, "{}")])).await.unwrap();
     assert_eq!((catalog.resources.len(), &*catalog.failures[0].group_version), (2, "/apis"));
-    for (code, body, reason) in
-        [(403, "{}", Reason::Forbidden), (503, "{}", Reason::ServerUnavailable), (200, "<html>", Reason::Undecodable)]
+    for (code, body, reason) in [(401, "{}", Reason::Unauthorized), (403, "{}", Reason::Forbidden), (503, "{}", Reason::ServerUnavailable)]
     {
         let answers: &'static [_] = Box::leak(Box::new([("/api", code, body), ("/apis", code, body)]));
-        assert_eq!(Catalog::read(&source(answers)).await.unwrap_err().reason, reason, "{code}");
+        let error = Catalog::read(&source(answers)).await.unwrap_err();
+        assert_eq!((error.reason, error.foreign), (reason, false), "{code}");
+    }
+    for (code, body) in [(400, "Client sent an HTTP request to an HTTPS server."), (200, "<html>"), (404, "not here")] {
+        let answers: &'static [_] = Box::leak(Box::new([("/api", code, body), ("/apis", code, body)]));
+        let error = Catalog::read(&source(answers)).await.unwrap_err();
+        assert_eq!((error.reason, error.foreign), (Reason::ServerUnavailable, true), "{code}");
     }
 }

@@ -232,7 +232,7 @@ fn encode_informers(encoder: &mut DescriptorEncoder<'_>, informers: &[InformerSa
     let bytes = kinds.iter().map(|(labels, kind)| (labels.clone(), kind.1));
     gauge(encoder, "wharf_informer_bytes", "Bytes of the objects in the stores of a kind", bytes)?;
     let synced = kinds.iter().map(|(labels, kind)| (labels.clone(), u64::from(kind.2)));
-    gauge(encoder, "wharf_informer_synced", "Whether all informers of a kind have their first list", synced)?;
+    gauge(encoder, "wharf_informer_synced", "Whether all informers of a kind have their list and their last request did not fail", synced)?;
     let ages = kinds.iter().filter_map(|(labels, kind)| Some((labels.clone(), kind.3?.as_secs_f64())));
     gauge(
         encoder,
