@@ -107,7 +107,7 @@ async fn handler(component: Option<&str>) -> Result<Arc<dyn Callee>> {
     let spec = RevisionSpec {
         name: name(),
         limits: limits(),
-        grants: Grants::default(),
+        grants: Grants::everything(),
         config: CONFIG.into(),
         ports: Arc::new(NoPorts),
         isolation: Isolation::Reuse,
