@@ -12,7 +12,7 @@ use serde_json::Value;
 use wharf_testkit::paths;
 
 /// The arrows between the crates of the workspace, for every kind of dependency.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("wharf-core", &[]),
     ("wharf-queue", &[]),
     ("wharf-cache", &["wharf-core"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("wharf-sdk", &["wharf-sdk"]),
     ("wharf-bench-record", &[]),
     ("wharf-bench-informer", &["wharf-core", "wharf-cache", "wharf-bench-record"]),
+    ("wharf-bench-dispatch", &["wharf-core", "wharf-cache", "wharf-engine", "wharf-runtime", "wharf-bench-record"]),
     ("wharf-testkit", &[]),
     ("wharf-it", &["wharf-testkit", "wharf-core", "wharf-cache", "wharf-engine"]),
     ("xtask", &["wharf-sdk", "wharf-testkit"]),
@@ -36,14 +37,26 @@ const CORE_MAY_USE: [&str; 4] = ["cel", "serde", "serde_json", "thiserror"];
 /// What only some crates may know, by the beginning of the dependency's name.
 const ONLY_IN: [(&str, &[&str]); 9] = [
     ("wasmtime", &["wharf-engine"]),
-    ("kube", &["wharf-cache", "wharf-runtime", "wharf-testkit", "wharf-bench-informer"]),
+    ("kube", &["wharf-cache", "wharf-runtime", "wharf-testkit", "wharf-bench-informer", "wharf-bench-dispatch"]),
     ("k8s-openapi", &["wharf-cache", "wharf-runtime", "wharf-testkit"]),
     ("clap", &["wharf-cli", "xtask"]),
     ("axum", &["wharf-runtime"]),
     ("notify", &["wharf-runtime"]),
-    ("anyhow", &["wharf-runtime", "wharf-cli", "wharf-testkit", "wharf-it", "wharf-bench-record", "wharf-bench-informer", "xtask"]),
+    (
+        "anyhow",
+        &[
+            "wharf-runtime",
+            "wharf-cli",
+            "wharf-testkit",
+            "wharf-it",
+            "wharf-bench-record",
+            "wharf-bench-informer",
+            "wharf-bench-dispatch",
+            "xtask",
+        ],
+    ),
     ("tracing-subscriber", &["wharf-runtime"]),
-    ("mimalloc", &["wharf", "wharf-bench-informer"]),
+    ("mimalloc", &["wharf", "wharf-bench-informer", "wharf-bench-dispatch"]),
 ];
 
 /// Lines of a file that is not generated, and of a `mod.rs`.

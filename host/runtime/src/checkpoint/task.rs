@@ -29,6 +29,10 @@ const BODIES: usize = 256 << 10;
 /// The last commit, which nobody waits for but the process that ends.
 const LAST_BODIES: usize = 64 << 20;
 
+/// Last words of sources that are kept while the disk fails. Of the oldest of more the store keeps
+/// what it had before: a host that begins with it tells some of it again.
+const RETIRED: usize = 1024;
+
 /// After a failure: this long, doubled each time, up to half a minute.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
@@ -103,8 +107,14 @@ impl Checkpoint {
     /// Cancel safe in that nothing is taken then.
     pub async fn retire(&self, source: &dyn Source) -> MutexGuard<'_, ()> {
         let turn = self.turn.lock().await;
-        let last = source.collect(&mut { LAST_BODIES });
-        self.inner.lock().retired.extend(last);
+        // While nothing can be written, versions have to do: they are small.
+        let last = source.collect(&mut if self.failing() { 0 } else { LAST_BODIES });
+        {
+            let mut inner = self.inner.lock();
+            inner.retired.extend(last);
+            let surplus = inner.retired.len().saturating_sub(RETIRED);
+            inner.retired.drain(..surplus);
+        }
         self.signal.0.notify_one();
         turn
     }

@@ -29,10 +29,13 @@ impl Latencies {
         self.0.iter().for_each(|bucket| bucket.store(0, Ordering::Relaxed));
     }
 
-    /// Number and quantiles, in microseconds, as the peers in Go have them.
+    /// Number and quantiles, if there are any, in microseconds, as the peers in Go have them.
     pub(crate) fn summary(&self) -> Value {
         let counts: Vec<u64> = self.0.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
         let all: u64 = counts.iter().sum();
+        if all == 0 {
+            return json!({"n": 0});
+        }
         let quantile = |of: f64| {
             let mut left = (all as f64 * of).ceil() as u64;
             let at = counts.iter().position(|count| {
@@ -65,7 +68,7 @@ mod tests {
     #[test]
     fn quantiles_are_within_a_step() {
         let latencies = Latencies::default();
-        assert_eq!(latencies.summary(), json!({"n": 0, "p50": 0.0, "p90": 0.0, "p99": 0.0}));
+        assert_eq!(latencies.summary(), json!({"n": 0}));
         (1..=1000).for_each(|n| latencies.record(n * 1000));
         let summary = latencies.summary();
         for (name, want) in [("p50", 500.0), ("p90", 900.0), ("p99", 990.0)] {
