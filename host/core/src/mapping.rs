@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_of_the_kind() {
+    fn cc9_owners_of_the_kind() {
         let owner = |version: &str, kind: &str, name: &str, controller: Value| {
             let mut owner = json!({"apiVersion": version, "kind": kind, "name": name, "uid": "u", "blockOwnerDeletion": true});
             if controller != Value::Null {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_a_value_names() {
+    fn cc9_objects_that_a_value_names() {
         let labelled = json!({"namespace": "ns", "labels": {"a.b/c": "web"}, "annotations": {"x": "other/web", "y": "a/b/c", "z": ""}});
         let by = |by| targets(&to(by), &labelled);
         assert_eq!(by(MapBy::label("a.b/c")), ["ns/web"]);

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use wharf_cache::{Change, ChangeHandler, Content, InformerSpec, InformerState, Informers, Registration, Scope};
 use wharf_core::Gvk;
 
-use crate::fake::{Fake, by_lists, config_maps, kinds, list, object, object_in, object_uid, status};
+use crate::fake::{Fake, Reply, by_lists, config_maps, kinds, list, object, object_in, object_uid, status};
 use crate::recorder::{Failures, Recorder};
 
 /// CI4: who asks before there is anything is told the truth, and loses nothing.
@@ -25,6 +25,45 @@ async fn ci4_has_synced_before_the_first_list() {
     assert!(!registration.has_synced() && !registration.settled());
     assert_eq!(recorder.take(2).await, ["InitialList add a/x 1", "synced"]);
     assert!(registration.has_synced());
+}
+
+/// CC6: however many come at the same moment, a source is started once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cc6_attaching_at_once_starts_one_informer() {
+    let fake = Fake::new();
+    fake.lists_then(|| list("10", &[object("x", "1")]));
+    let informers = fake.informers();
+    let attached: Vec<_> = (0..20)
+        .map(|_| {
+            let informers = informers.clone();
+            tokio::spawn(async move {
+                let registration = informers.attach(config_maps(), Recorder::new());
+                registration.settle().await;
+                registration
+            })
+        })
+        .collect();
+    let mut registrations = Vec::new();
+    for task in attached {
+        registrations.push(task.await.unwrap());
+    }
+    assert!(registrations.iter().all(Registration::has_synced));
+    assert_eq!((informers.snapshot().len(), fake.list_queries().len()), (1, 1));
+}
+
+/// CC3: a source that never answers keeps nobody else, and its state says so within the time that an
+/// answer may take. It is never given up (controller-runtime's manager ends after two minutes).
+#[tokio::test(start_paused = true)]
+async fn cc3_a_source_that_never_answers_is_failing() {
+    let fake = Fake::new();
+    fake.lists_by(|uri| if uri.contains("/pods") { Reply::Hang } else { list("10", &[]) });
+    let informers = fake.informers();
+    let pods = informers.attach(InformerSpec::new(Gvk::new("", "v1", "Pod"), Scope::All), Recorder::new());
+    let others = informers.attach(config_maps(), Recorder::new());
+    timeout(Duration::from_secs(1), others.settle()).await.unwrap();
+    assert!(others.has_synced() && !pods.settled());
+    tokio::time::sleep(Duration::from_secs(80)).await;
+    assert!(!pods.settled() && matches!(pods.state(), InformerState::Failing { .. }), "{:?}", pods.state());
 }
 
 /// CI6: each error is said once, to the metrics that the hub was made with; there is no way to

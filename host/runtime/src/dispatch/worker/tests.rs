@@ -90,6 +90,32 @@ fn trap() -> Finished {
     Finished::Strike(Strike { reason: Reason::Trap, message: "unreachable".into() })
 }
 
+/// controller-runtime lowers the priority of creates of its first list and of updates that change
+/// nothing; ours also that of a replay. What has happened is never behind a pass over everything.
+#[tokio::test(start_paused = true)]
+async fn cc8_a_pass_over_everything_has_a_low_priority() {
+    for (cause, low) in [
+        (Cause::InitialList, true),
+        (Cause::Resync, true),
+        (Cause::Reload, true),
+        (Cause::Watch, false),
+        (Cause::ChangedOffline, false),
+        (Cause::Retry, false),
+        (Cause::Requeue, false),
+        (Cause::Related, false),
+        (Cause::Manual, false),
+    ] {
+        let bench = Bench::new();
+        bench.dispatcher.enqueue(bench.key.clone(), cause);
+        let item = bench.dispatcher.queue.get().await.unwrap();
+        assert_eq!(item.priority() < 0, low, "{cause:?}");
+    }
+    let mut bench = Bench::new();
+    bench.dispatcher.enqueue(bench.key.clone(), Cause::Resync);
+    bench.change();
+    assert_eq!(bench.dispatcher.queue.get().await.unwrap().priority(), 0, "of two causes the higher one counts");
+}
+
 #[tokio::test(start_paused = true)]
 async fn cc1_success_forgets() {
     let bench = Bench::changed();
