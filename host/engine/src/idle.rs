@@ -141,16 +141,17 @@ impl Bench {
         self.all.state.lock().by_bench.get(&self.number).map_or(0, VecDeque::len)
     }
 
-    /// The plugin has nothing to do: what is cheap to make again is thrown away.
-    pub(crate) fn rest(&self) {
+    /// What has idled for so long and is cheap to make again is thrown away.
+    pub(crate) fn rest(&self, since: Duration) {
         if !self.dear {
-            self.clear();
+            self.clear(since);
         }
     }
 
-    fn clear(&self) {
+    fn clear(&self, since: Duration) {
         let mut state = self.all.state.lock();
-        let numbers = state.by_bench.get(&self.number).cloned().unwrap_or_default();
+        let mut numbers = state.by_bench.get(&self.number).cloned().unwrap_or_default();
+        numbers.retain(|number| state.all.get(number).is_some_and(|idle| idle.since.elapsed() >= since));
         let idle: Vec<_> = numbers.into_iter().filter_map(|number| state.remove(number)).collect();
         drop(state);
         drop(idle);
@@ -159,6 +160,6 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        self.clear();
+        self.clear(Duration::ZERO);
     }
 }

@@ -205,11 +205,11 @@ impl Revision {
         report(ended.unwrap_or_else(|_| lost(Lost::Panicked, started, waited_slot)))
     }
 
-    /// The plugin has nothing to do for now. Idle instances that cost little to make are thrown
-    /// away, so that rare calls are always fresh; dear ones wait for
+    /// Instances that have idled for so long and cost little to make are thrown away, so that rare
+    /// calls are always fresh; dear ones wait for
     /// [`EngineConfig::keep_idle`](crate::EngineConfig::keep_idle). Cheap, and never wrong.
-    pub fn rest(&self) {
-        self.bench.rest();
+    pub fn rest(&self, since: Duration) {
+        self.bench.rest(since);
     }
 
     /// Instances that wait for the next call.

@@ -216,7 +216,7 @@ fn work(workers: &mut JoinSet<()>, plugins: &[Arc<Plugin>], calls: &Calls) {
 async fn worker(plugin: Arc<Plugin>, calls: Calls) {
     loop {
         if plugin.queue.is_empty() {
-            plugin.revision.rest();
+            plugin.revision.rest(Duration::ZERO);
         }
         let Some(item) = plugin.queue.get().await else { return };
         let started = Instant::now();

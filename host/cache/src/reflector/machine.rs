@@ -372,7 +372,7 @@ impl Machine {
         match end {
             End::Broken(failure) => Decision::noted(failure, self.begin_watch()),
             End::Silent => Decision::noted(
-                Failure::new(Class::Unreachable, "the server neither sent anything nor ended the watch in time"),
+                Failure::new(Class::Unreachable, "the server sent nothing more and did not end the watch in time"),
                 self.begin_watch(),
             ),
             _ => Decision::only(self.begin_watch()),

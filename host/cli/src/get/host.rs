@@ -83,14 +83,15 @@ impl What {
     }
 
     /// Is this the name of a row, or the part of it that is clear enough: the plugin without its namespace, the kind without
-    /// its scope?
+    /// its scope, or without its group too?
     fn is(self, row: &Value, name: &str) -> bool {
         let full = self.name(row);
         let short = match self {
             Self::Plugins | Self::Queues => full.split_once('/').map(|(_, name)| name),
             Self::Informers => full.split_once('/').map(|(kind, _)| kind),
         };
-        full.eq_ignore_ascii_case(name) || short.is_some_and(|short| short.eq_ignore_ascii_case(name))
+        let bare = short.and_then(|kind| kind.split_once('.')).map(|(kind, _)| kind).filter(|_| matches!(self, Self::Informers));
+        full.eq_ignore_ascii_case(name) || [short, bare].into_iter().flatten().any(|short| short.eq_ignore_ascii_case(name))
     }
 }
 

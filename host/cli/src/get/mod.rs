@@ -52,6 +52,7 @@ fn refuse_for_host(args: &GetArgs) -> Result<(), CliError> {
         (look.field_selector.is_some(), "--field-selector"),
     ];
     let Some((_, flag)) = given.iter().find(|(given, _)| *given) else { return Ok(()) };
-    let hint = format!("a kind of that name is reached by its full name, for example `wharf get {}.GROUP`", args.what);
-    Err(CliError::new(exit::USAGE, format!("{flag} is for kinds of the cluster, and {:?} is one of a host", args.what)).hint(hint))
+    let what = args.what.split_once('/').map_or(&*args.what, |(what, _)| what);
+    let hint = format!("a kind of that name is reached by its full name, for example `wharf get {what}.GROUP`");
+    Err(CliError::new(exit::USAGE, format!("{flag} is for kinds of the cluster, and {what:?} is one of a host")).hint(hint))
 }

@@ -39,7 +39,7 @@ async fn a_burst_has_one_instance_and_a_rest_ends_it() {
     assert_eq!((counted(&ports), revision.idle()), (["call 1", "call 2", "call 3"].map(str::to_owned).to_vec(), 1));
     let stats = engine.stats();
     assert_eq!((stats.made_instances, stats.live_instances, stats.idle_instances), (1, 1, 1));
-    revision.rest();
+    revision.rest(Duration::ZERO);
     assert_eq!((revision.idle(), engine.stats().live_instances), (0, 0));
     let report = revision.call(delivery(Event::Add, OBJECT)).await;
     assert!(!report.reused);
@@ -161,7 +161,7 @@ async fn nobody_gives_up_an_instance_while_there_are_slots() {
         for _ in 0..200 {
             update(&other).await;
             // The next call needs a slot.
-            other.rest();
+            other.rest(Duration::ZERO);
         }
     });
     for _ in 0..200 {

@@ -42,7 +42,7 @@ pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<Ta
             Ok(ready) => ready?,
             Err(_) => {
                 if let Some(serving) = dispatcher.serving() {
-                    serving.revision.rest();
+                    serving.revision.rest(BURST);
                 }
                 dispatcher.queue.ready().await?
             }

@@ -2,6 +2,8 @@
 //! runs it: a revision of a component, or a native handler in tests and benches. Never decides
 //! anything.
 
+use std::time::Duration;
+
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 use tokio::runtime::Handle;
@@ -27,8 +29,9 @@ pub trait Callee: Send + Sync + 'static {
         None
     }
 
-    /// The plugin has nothing to do for now. Cheap, and never wrong.
-    fn rest(&self) {}
+    /// A worker has had nothing to do for so long: what has been kept for a next call since then
+    /// may go. Cheap, and never wrong.
+    fn rest(&self, _since: Duration) {}
 
     /// What it keeps ready for the next call.
     fn idle(&self) -> usize {
@@ -55,8 +58,8 @@ impl Callee for Revision {
         Some(Self::threads(self))
     }
 
-    fn rest(&self) {
-        Self::rest(self);
+    fn rest(&self, since: Duration) {
+        Self::rest(self, since);
     }
 
     fn idle(&self) -> usize {

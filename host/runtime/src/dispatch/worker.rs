@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::yield_now;
+use tokio::time::Instant;
 use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Start, Token};
 use wharf_core::{Cause, Delivery, Event, Object, Outcome, Reason, TargetKey};
 use wharf_engine::CallReport;
@@ -34,16 +35,16 @@ const STRETCH: (u32, Duration) = (32, Duration::from_millis(1));
 
 /// Runs until the queue is shut down, or the revision wants fewer workers.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
-    let (mut keys, mut computed) = (0, Duration::ZERO);
+    let (mut keys, mut busy) = (0, Duration::ZERO);
     while let Some((item, admitted)) = next(&dispatcher, index).await {
-        let (through, cpu) = work(&dispatcher, &item, admitted).await;
+        let (through, took) = work(&dispatcher, &item, admitted).await;
         if through {
             dispatcher.through(item.key());
         }
         drop(item);
-        (keys, computed) = (keys + 1, computed + cpu);
-        if keys >= STRETCH.0 || computed >= STRETCH.1 {
-            (keys, computed) = (0, Duration::ZERO);
+        (keys, busy) = (keys + 1, busy + took);
+        if keys >= STRETCH.0 || busy >= STRETCH.1 {
+            (keys, busy) = (0, Duration::ZERO);
             yield_now().await;
         }
     }
@@ -67,13 +68,16 @@ struct Planned {
     lag: Option<Lag>,
 }
 
-/// Whether the key was decided, or comes back without; and the processor time of its call.
+/// Whether the key was decided, or comes back without; and how long its thread was busy with it.
 async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitted) -> (bool, Duration) {
     let key = item.key();
-    let Planned { serving, token, delivery, lag } = match decide(dispatcher, item) {
+    let begun = Instant::now();
+    let decided = decide(dispatcher, item).await;
+    let judged = begun.elapsed();
+    let Planned { serving, token, delivery, lag } = match decided {
         Decided::Call(planned) => *planned,
-        Decided::Nothing => return (true, Duration::ZERO),
-        Decided::Later => return (false, Duration::ZERO),
+        Decided::Nothing => return (true, judged),
+        Decided::Later => return (false, judged),
     };
     dispatcher.note_called(key, &delivery, &serving);
     let report = admitted.call(&serving, delivery.clone()).await;
@@ -90,14 +94,17 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     // A time that the guest asked for is a promise, also if the call came from a pass over everything.
     let asked = matches!(report.result, Ok(Ok(Outcome::RequeueAfter(_))));
     arm(dispatcher, key, if asked { item.priority().max(0) } else { item.priority() }, next.due, next.again);
-    (true, report.cpu)
+    (true, judged.saturating_add(report.cpu))
 }
 
 /// Asks the table, and the filters where it needs their word. A key that changes faster than it
 /// is judged goes to the end of the queue.
-fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
+async fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
     let mut judged = None;
-    for _ in 0..MAX_ROUNDS {
+    for round in 0..MAX_ROUNDS {
+        if round > 1 {
+            yield_now().await;
+        }
         match try_decide(dispatcher, item, judged.as_ref()) {
             Ok(decided) => return decided,
             Err(case) => judged = Some(case.judge(dispatcher, item.key())),

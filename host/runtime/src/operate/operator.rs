@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::time::timeout;
-use wharf_cache::Informers;
+use wharf_cache::{DiscoveryError, Informers};
 use wharf_core::explain::{Facts, Standing, answer, explain};
 use wharf_core::ledger::ParkedBy;
 use wharf_core::plugin::{PluginName, closest};
@@ -99,9 +99,10 @@ impl Operator {
     async fn learn(&self, kinds: &mut [Kind]) -> Option<String> {
         let mut failed = None;
         for kind in kinds.iter().filter(|kind| kind.namespaced.is_none()) {
-            // A kind that is not there now has no names either.
-            if let Err(error) = self.informers.discovery().resolve(&kind.gvk).await {
-                failed = Some(error.to_string());
+            match self.informers.discovery().resolve(&kind.gvk).await {
+                // A kind that is not there now has no names either.
+                Ok(_) | Err(DiscoveryError::NotFound { .. }) => {}
+                Err(error) => failed = Some(error.to_string()),
             }
         }
         self.remember(kinds);

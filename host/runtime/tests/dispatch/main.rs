@@ -6,6 +6,7 @@
 
 mod cluster;
 mod every_event;
+mod filters;
 mod flood;
 mod plugin;
 mod promises;

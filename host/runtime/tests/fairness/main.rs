@@ -91,7 +91,7 @@ async fn sleepers_spinners_traps_and_floods_keep_no_neighbour_from_its_calls() {
         let report = ends(good.call(delivery(Event::Add, OBJECT))).await;
         assert_eq!(report.result, Ok(Ok(Outcome::Done)));
         // The next call needs an instance.
-        good.rest();
+        good.rest(Duration::ZERO);
     }
     assert!(engine.stats().waiting_calls > 250, "the crowd still waits");
     ends(calls.shutdown()).await;

@@ -163,8 +163,8 @@ impl Callee for Timed {
         self.handler.threads()
     }
 
-    fn rest(&self) {
-        self.handler.rest();
+    fn rest(&self, since: Duration) {
+        self.handler.rest(since);
     }
 
     fn idle(&self) -> usize {
