@@ -205,6 +205,12 @@ impl Revision {
         report(ended.unwrap_or_else(|_| lost(Lost::Panicked, started, waited_slot)))
     }
 
+    /// The host has computed for the plugin outside of a call, for so long: other plugins come
+    /// before its next calls accordingly.
+    pub fn charge(&self, spent: Duration) {
+        self.lane.charge(spent);
+    }
+
     /// Instances that have idled for so long and cost little to make are thrown away, so that rare
     /// calls are always fresh; dear ones wait for
     /// [`EngineConfig::keep_idle`](crate::EngineConfig::keep_idle). Cheap, and never wrong.

@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use wharf_core::Strike;
@@ -39,6 +40,9 @@ pub trait Lane: Send + Sync + 'static {
     /// A call that is polled only when it is its turn; the meter tells what it has computed, and
     /// whether it wants to go on after a tick of computing.
     fn turns(&self, call: Call, meter: Arc<CpuMeter>) -> Call;
+
+    /// The host has computed for the plugin outside of a call: it counts as if it had been in one.
+    fn charge(&self, _spent: Duration) {}
 }
 
 /// Slots of the pool that are held.

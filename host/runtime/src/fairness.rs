@@ -70,6 +70,10 @@ impl Lane for PluginLane {
     fn turns(&self, call: Call, meter: Arc<CpuMeter>) -> Call {
         Box::pin(self.player.turns(call, Measured(meter)))
     }
+
+    fn charge(&self, spent: Duration) {
+        self.player.charge(spent);
+    }
 }
 
 /// The engine's meter, for the turns.

@@ -98,6 +98,11 @@ impl Player {
     {
         Turn::new(Seat::new(Arc::clone(&self.0)), call, meter)
     }
+
+    /// The member has computed outside of a turn, which counts as if it had had one.
+    pub fn charge(&self, spent: Duration) {
+        self.0.turns.state.lock().charge(&self.0, spent);
+    }
 }
 
 impl fmt::Debug for Turns {
@@ -248,6 +253,20 @@ impl State {
             line.expects = if more { nanos(turns.quantum) } else { spent };
         }
         self.groups.set(g, had.saturating_sub(paid / weight).saturating_add(spent / weight));
+        self.refresh(g, m);
+    }
+
+    /// Something was computed without a turn. Who wants nothing begins where it would if it did.
+    fn charge(&mut self, who: &Who, spent: Duration) {
+        let Who { group: g, member: m, .. } = *who;
+        let (now, had) = (self.now, self.groups.had(g));
+        let Some(group) = self.groups.get(g) else { return };
+        let (spent, weight) = (nanos(spent), group.weight);
+        let begins = if group.active == 0 { now } else { 0 };
+        let had_inside = group.members.had(m);
+        let begins_inside = if group.members.get(m).is_some_and(|line| line.active == 0) { group.now } else { 0 };
+        group.members.set(m, had_inside.max(begins_inside).saturating_add(spent));
+        self.groups.set(g, had.max(begins).saturating_add(spent / weight));
         self.refresh(g, m);
     }
 

@@ -207,6 +207,26 @@ fn nobody_saves_up_turns_and_nobody_pays_for_having_been_alone() {
 }
 
 #[test]
+fn what_is_computed_outside_of_turns_counts() {
+    let (turns, mut machine) = (turns_of(1), Machine::default());
+    let (a, b) = (turns.player("a", 2, "m"), turns.player("b", 1, "m"));
+    let one = machine.spawn(&a, [SPIN]);
+    machine.turns(100);
+    // Who has wanted nothing pays from where it would begin.
+    b.charge(50 * QUANTUM);
+    let other = machine.spawn(&b, [SPIN]);
+    let of_other = |order: &[usize]| order.iter().filter(|number| **number == other).count();
+    let order = machine.turns(100);
+    assert!(of_other(&order) <= 1, "a has twice its time first: {}", of_other(&order));
+    let order = machine.turns(300);
+    assert!((98..=102).contains(&of_other(&order)), "then as ever: {}", of_other(&order));
+    // The same for who wants something.
+    a.charge(100 * QUANTUM);
+    let order = machine.turns(50);
+    assert!(!order[1..].contains(&one), "{order:?}");
+}
+
+#[test]
 fn a_short_call_waits_for_one_turn_at_most() {
     let (turns, mut machine) = (turns_of(1), Machine::default());
     let spinners: Vec<_> = (0..20).map(|i| turns.player(&format!("spins-{i}"), 1, "m")).collect();

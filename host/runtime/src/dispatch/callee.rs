@@ -29,6 +29,9 @@ pub trait Callee: Send + Sync + 'static {
         None
     }
 
+    /// The plugin's filters have computed for so long on these threads.
+    fn charge(&self, _spent: Duration) {}
+
     /// A worker has had nothing to do for so long: what has been kept for a next call since then
     /// may go. Cheap, and never wrong.
     fn rest(&self, _since: Duration) {}
@@ -56,6 +59,10 @@ impl Callee for Revision {
 
     fn threads(&self) -> Option<&Handle> {
         Some(Self::threads(self))
+    }
+
+    fn charge(&self, spent: Duration) {
+        Self::charge(self, spent);
     }
 
     fn rest(&self, since: Duration) {

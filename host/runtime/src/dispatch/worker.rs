@@ -107,7 +107,13 @@ async fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
         }
         match try_decide(dispatcher, item, judged.as_ref()) {
             Ok(decided) => return decided,
-            Err(case) => judged = Some(case.judge(dispatcher, item.key())),
+            Err(case) => {
+                let begun = Instant::now();
+                judged = Some(case.judge(dispatcher, item.key()));
+                if let Some(serving) = dispatcher.serving() {
+                    serving.revision.charge(begun.elapsed());
+                }
+            }
         }
     }
     arm(dispatcher, item.key(), item.priority(), None, true);
