@@ -30,6 +30,9 @@ pub enum Kept<'a> {
 pub enum Restored {
     /// The store holds what the plugin was told of, and nothing is owed: no call.
     Settled,
+    /// The store holds another state, whose values that count are the same, and nothing is owed: a
+    /// change that was dropped.
+    Dropped,
     /// Something may be to do: enqueue the key.
     Open {
         /// The store holds another state, or none.
@@ -63,19 +66,33 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
 
     /// Takes up a key where an earlier host left it. `body` is a state of the record's uid that
     /// was kept whole, of whatever version, and `bare` makes one of which only uid and version are
-    /// known. The ledger must not know the key.
+    /// known. `values` is the digest of [`Record::values`] for a state that the subscription matches,
+    /// where it has one. The ledger must not know the key.
     ///
     /// To this, a change of the store and its [`Self::observe`] must look like one step; a state
     /// that is still to be observed must come without a slot.
-    pub fn restore(&mut self, here: Here<'_, K, S>, record: &Record<'_>, body: Option<&S>, bare: &dyn Fn(&str) -> S) -> Restored {
+    pub fn restore(
+        &mut self,
+        here: Here<'_, K, S>,
+        record: &Record<'_>,
+        body: Option<&S>,
+        bare: &dyn Fn(&str) -> S,
+        values: &dyn Fn(&S) -> Option<[u8; 16]>,
+    ) -> Restored {
         let same = here.now.filter(|now| now.uid() == record.uid);
         let told = same.filter(|now| now.resource_version() == record.version);
-        if let Some((slot, now)) = here.slot.zip(told)
+        // Of a call that failed, or that is owed, the other state is to be told all the same.
+        if let Some((slot, now)) = here.slot.zip(same)
             && record.is_quiet()
+            && (told.is_some() || record.values.is_some_and(|known| values(now) == Some(known)))
             && let Some(settled) = Settled::new(record.revision, now)
         {
             self.slots.put(slot, settled);
-            return Restored::Settled;
+            if told.is_some() {
+                return Restored::Settled;
+            }
+            self.dirty.note(here.key);
+            return Restored::Dropped;
         }
         let body = body.filter(|body| body.uid() == record.uid);
         let state = |version: &str| {
@@ -110,6 +127,7 @@ impl<S: State> Entry<S> {
             revision: self.revision,
             called_by: self.called_by,
             failure: self.trouble.as_deref().map(Trouble::record),
+            values: None,
             marks: self.marks,
         }
     }

@@ -39,6 +39,9 @@ pub struct Record<'a> {
     pub called_by: u64,
     /// What went wrong since the last success.
     pub failure: Option<RecordedFailure<'a>>,
+    /// A digest of the values that count in this state, where only a change of them counts. The ledger
+    /// does not know it: whoever writes the record does.
+    pub values: Option<[u8; 16]>,
     pub(super) marks: Marks,
 }
 
@@ -59,23 +62,24 @@ pub struct RecordedFailure<'a> {
     pub message: &'a str,
 }
 
-const TRIED: u8 = 1;
-const BEFORE: u8 = 1 << 1;
-const DYING: u8 = 1 << 2;
-const TOMBSTONE: u8 = 1 << 3;
-const FINAL: u8 = 1 << 4;
-const DUE: u8 = 1 << 5;
-const FAILURE: u8 = 1 << 6;
+const TRIED: u64 = 1;
+const BEFORE: u64 = 1 << 1;
+const DYING: u64 = 1 << 2;
+const TOMBSTONE: u64 = 1 << 3;
+const FINAL: u64 = 1 << 4;
+const DUE: u64 = 1 << 5;
+const FAILURE: u64 = 1 << 6;
 /// Attempts, the last call's revision, and marks.
-const CALLED: u8 = 1 << 7;
+const CALLED: u64 = 1 << 7;
+const VALUES: u64 = 1 << 8;
 
-const HELD: u8 = 1;
-const PARKED: u8 = 1 << 1;
-const BY_STRIKES: u8 = 1 << 2;
+const HELD: u64 = 1;
+const PARKED: u64 = 1 << 1;
+const BY_STRIKES: u64 = 1 << 2;
 
 impl<'a> Record<'a> {
     /// Number of the format. A store with another one cannot be read.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// Is there nothing to say but that the plugin was told of this state?
     pub fn is_quiet(&self) -> bool {
@@ -95,8 +99,9 @@ impl<'a> Record<'a> {
             (DUE, self.due.is_some()),
             (FAILURE, self.failure.is_some()),
             (CALLED, called),
+            (VALUES, self.values.is_some()),
         ];
-        out.push(set(&flags));
+        put(out, set(&flags));
         put_text(out, self.uid);
         put_text(out, self.version);
         put(out, self.revision);
@@ -107,6 +112,7 @@ impl<'a> Record<'a> {
             put(out, self.attempts.into());
             out.extend(self.marks.to_bytes());
         }
+        out.extend(self.values.into_iter().flatten());
         if let Some(failure) = &self.failure {
             failure.encode(out);
         }
@@ -115,8 +121,8 @@ impl<'a> Record<'a> {
     /// Reads what [`Self::encode`] wrote; `None` if it is anything else.
     pub fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut rest = bytes;
-        let flags = take(&mut rest)?;
-        let has = |flag: u8| flags & flag != 0;
+        let flags = take_number(&mut rest)?;
+        let has = |flag: u64| flags & flag != 0;
         let mut record = Self { tried: has(TRIED), dying: has(DYING), ..Self::default() };
         record.uid = take_text(&mut rest)?;
         record.version = take_text(&mut rest)?;
@@ -134,6 +140,10 @@ impl<'a> Record<'a> {
             record.called_by = take_number(&mut rest)?;
             record.attempts = u32::try_from(take_number(&mut rest)?).ok()?;
             record.marks = Marks::of_bytes([take(&mut rest)?, take(&mut rest)?])?;
+        }
+        if has(VALUES) {
+            let (values, left) = rest.split_first_chunk()?;
+            (record.values, rest) = (Some(*values), left);
         }
         if has(FAILURE) {
             record.failure = Some(RecordedFailure::decode(&mut rest)?);
@@ -158,7 +168,7 @@ impl<'a> Record<'a> {
 impl<'a> RecordedFailure<'a> {
     fn encode(&self, out: &mut Vec<u8>) {
         let by_strikes = self.parked.is_some_and(|parked| parked.by == ParkedBy::Strikes);
-        out.push(set(&[(HELD, self.hold.is_some()), (PARKED, self.parked.is_some()), (BY_STRIKES, by_strikes)]));
+        put(out, set(&[(HELD, self.hold.is_some()), (PARKED, self.parked.is_some()), (BY_STRIKES, by_strikes)]));
         self.hold.into_iter().chain(self.parked.map(|parked| parked.since)).for_each(|time| put_time(out, time));
         put_time(out, self.since);
         put(out, self.strikes.into());
@@ -167,7 +177,7 @@ impl<'a> RecordedFailure<'a> {
     }
 
     fn decode(rest: &mut &'a [u8]) -> Option<Self> {
-        let flags = take(rest)?;
+        let flags = take_number(rest)?;
         let hold = if flags & HELD != 0 { Some(take_time(rest)?) } else { None };
         let by = if flags & BY_STRIKES != 0 { ParkedBy::Strikes } else { ParkedBy::Permanent };
         let parked = if flags & PARKED != 0 { Some(Parked { by, since: take_time(rest)? }) } else { None };
@@ -197,7 +207,7 @@ impl Marks {
     }
 }
 
-fn set(flags: &[(u8, bool)]) -> u8 {
+fn set(flags: &[(u64, bool)]) -> u64 {
     flags.iter().filter(|(_, is)| *is).fold(0, |set, (flag, _)| set | flag)
 }
 
@@ -315,7 +325,7 @@ mod tests {
         fn what_is_written_is_read(
             texts in ("[a-f0-9-]{0,40}", "[0-9]{0,12}", of("[0-9]{1,9}"), of(("[0-9]{1,9}", any::<bool>()))),
             tried: bool, dying: bool, due in time(), attempts: u32, revision: u64, called_by: u64,
-            marks in vec(0usize..4, 0..5), failure in of(failures()),
+            marks in vec(0usize..4, 0..5), failure in of(failures()), values: Option<[u8; 16]>,
         ) {
             let mut pending = Marks::default();
             marks.into_iter().for_each(|at| pending.insert(Mark::ALL[at]));
@@ -325,7 +335,7 @@ mod tests {
             let record = Record {
                 uid: &texts.0, version: &texts.1, tried, before: texts.2.as_deref(), dying,
                 tombstone: texts.3.as_ref().map(|(version, known)| (version.as_str(), *known)),
-                due, attempts, revision, called_by, failure, marks: pending,
+                due, attempts, revision, called_by, failure, values, marks: pending,
             };
             let written = bytes(&record);
             let read = Record::decode(&written);

@@ -135,7 +135,7 @@ impl Guarded {
             }
             (record.tried, record.before, record.dying, record.tombstone) = (false, None, false, None);
         }
-        let _open = self.ledger.restore(here, &record, body, &|version| Obj::bare(here.key, record.uid, version));
+        let _open = self.ledger.restore(here, &record, body, &|version| Obj::bare(here.key, record.uid, version), &|_| None);
         if let Some(twin) = &mut self.twin {
             twin.restore(here, &record, body);
         }

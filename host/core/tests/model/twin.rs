@@ -85,7 +85,7 @@ impl Twin {
     }
 
     pub(crate) fn restore(&mut self, here: At<'_>, record: &Record<'_>, body: Option<&Obj>) {
-        let _open = self.ledger.restore(unslotted(here), record, body, &|version| Obj::bare(here.key, record.uid, version));
+        let _open = self.ledger.restore(unslotted(here), record, body, &|version| Obj::bare(here.key, record.uid, version), &|_| None);
     }
 
     fn agree<T: PartialEq + Debug>(&mut self, what: &str, real: T, own: T) {

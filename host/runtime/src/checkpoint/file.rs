@@ -18,7 +18,7 @@ use wharf_core::ledger::Record;
 
 use super::body;
 use super::header::Header;
-use super::key::encode_key;
+use super::key::{Part, encode_key};
 use super::store::{Batch, Body, Change, Saved, Store, StoreError, Usage};
 
 /// Plugin's number and key; sorted by both.
@@ -130,7 +130,7 @@ impl Store for FileStore {
             let Some((id, _)) = header(&read.open_table(PLUGINS)?, plugin)? else { return Ok(bodies) };
             let table = read.open_table(BODIES)?;
             for key in keys {
-                let Some(bytes) = encode_key(key) else { continue };
+                let Some(bytes) = encode_key(key, Part::Target) else { continue };
                 if let Some(found) = table.get((id, &*bytes))? {
                     bodies.extend(body::decode(found.value(), key).map(|body| (key.clone(), body)));
                 }
@@ -209,7 +209,7 @@ fn write(database: &Database, batches: &[Batch], now: Duration, limits: (u64, u6
             }
             // In the order of the pages.
             let mut changes: Vec<(Vec<u8>, &Change)> =
-                batch.changes.iter().filter_map(|change| Some((encode_key(&change.key)?, change))).collect();
+                batch.changes.iter().filter_map(|change| Some((encode_key(&change.key, change.part)?, change))).collect();
             changes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
             for (key, change) in &changes {
                 let at = (id, &**key);

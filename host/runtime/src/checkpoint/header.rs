@@ -18,6 +18,9 @@ pub struct Header {
     pub number: u64,
     /// What was delivered, by kind and then in no order that matters.
     pub scopes: Vec<Scope>,
+    /// How objects of one kind name those of another, in words; sorted. Their records mean nothing
+    /// under other ones.
+    pub maps: Vec<String>,
     /// Since when the plugin is in no source, by the time of day.
     pub absent_since: Option<Duration>,
 }
@@ -86,7 +89,7 @@ impl Header {
         let mut scopes: Vec<Value> = self.scopes.iter().map(Scope::to_json).collect();
         scopes.sort_by_key(Value::to_string);
         let absent = self.absent_since.map(|since| since.as_secs());
-        json!({"identity": self.identity, "number": self.number, "scopes": scopes, "absentSince": absent}).to_string().into_bytes()
+        json!({"identity": self.identity, "number": self.number, "scopes": scopes, "maps": self.maps, "absentSince": absent}).to_string().into_bytes()
     }
 
     /// Reads what [`Self::encode`] wrote; `None` if it is anything else.
@@ -96,6 +99,7 @@ impl Header {
             identity: value.get("identity")?.as_str()?.to_owned(),
             number: value.get("number")?.as_u64()?,
             scopes: value.get("scopes")?.as_array()?.iter().map(Scope::of_json).collect::<Option<_>>()?,
+            maps: value.get("maps")?.as_array()?.iter().map(|map| map.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             absent_since: value.get("absentSince")?.as_u64().map(Duration::from_secs),
         })
     }
@@ -129,7 +133,7 @@ mod tests {
     fn what_is_written_is_read() {
         let some = Namespaces::Some(vec!["a".into(), "b".into()]);
         let scopes = vec![scope("ConfigMap", some, "team in (a,b),!skip"), scope("Node", Namespaces::All, "")];
-        let header = Header { identity: "sha256:abc".into(), number: 7, scopes, absent_since: Some(Duration::from_secs(1_800_000_000)) };
+        let header = Header { identity: "sha256:abc".into(), number: 7, scopes, maps: vec!["a by b".into()], absent_since: Some(Duration::from_secs(1_800_000_000)) };
         let read = Header::decode(&header.encode()).unwrap();
         assert_eq!(read, header);
         assert!(read.same_scopes(&header) && !read.same_scopes(&Header::default()));

@@ -57,7 +57,7 @@ impl Store for MemoryStore {
                 kept.header = header.clone();
             }
             for change in &batch.changes {
-                let key = encode_key(&change.key).unwrap();
+                let key = encode_key(&change.key, change.part).unwrap();
                 match &change.record {
                     Some(record) => {
                         kept.records.insert(key, record.clone());

@@ -17,6 +17,6 @@ pub(crate) mod memory;
 
 pub use file::{FileStore, OpenError};
 pub use header::{Header, Scope};
-pub use key::{decode_key, encode_key};
+pub use key::{Part, decode_key, encode_key};
 pub use store::{Batch, Body, Change, Saved, Store, StoreError, Usage};
 pub use task::{Checkpoint, Source};

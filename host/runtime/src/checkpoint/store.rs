@@ -8,6 +8,7 @@ use std::time::Duration;
 use wharf_core::{Object, TargetKey};
 
 use super::header::Header;
+use super::key::Part;
 
 /// A place where checkpoints survive. All calls block; one at a time may write.
 pub trait Store: Send + Sync + 'static {
@@ -65,7 +66,7 @@ pub struct Batch {
     pub plugin: Arc<str>,
     /// Its header, if that changed.
     pub header: Option<Header>,
-    /// Its keys that changed, each once.
+    /// Its keys that changed, each part once.
     pub changes: Vec<Change>,
 }
 
@@ -74,6 +75,8 @@ pub struct Batch {
 pub struct Change {
     /// The key.
     pub key: TargetKey,
+    /// Which of its two records.
+    pub part: Part,
     /// Its record; `None`: nothing is to be kept.
     pub record: Option<Vec<u8>>,
     /// Its last state, where that may be kept; without one, an older one stays.

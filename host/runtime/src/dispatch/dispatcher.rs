@@ -1,38 +1,32 @@
 //! The queue, the ledger and the serving revision of one plugin.
 //!
-//! Owns what survives a swap: keys never leave the queue and the ledger is kept, only the
-//! revision and the subscriptions are exchanged, under one lock. Never runs a guest itself
-//! (see `worker`) and never waits for one while it holds the lock.
+//! Owns what survives a swap, and how it hears of changes. Never runs a guest itself (see
+//! `worker`), never waits for one while it holds its lock, and never exchanges a revision (see
+//! `swap`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, interval};
 use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
-use wharf_core::plugin::{Limits, PluginName, Replay};
+use wharf_core::plugin::{Limits, PluginName};
 use wharf_core::{Cause, Object, OwnWrites, TargetKey};
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
 use super::every::{BACKLOG, Every, Lag};
-use super::history::{History, Sight, What};
+use super::history::History;
 use super::initial::Initial;
 use super::recall::Prior;
+use super::sources::Sources;
 use super::subscribed::{Announcer, Subscribed};
-use super::worker;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
 use crate::telemetry::metrics::Metrics;
-
-/// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
-const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// What every dispatcher of a host shares.
 pub struct Shared {
@@ -85,7 +79,7 @@ pub struct Dispatcher {
     pub(super) shared: Arc<Shared>,
     pub(super) history: History,
     /// One task per number below the largest concurrency so far; it may have ended.
-    workers: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) workers: Mutex<Vec<JoinHandle<()>>>,
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
 }
@@ -102,6 +96,8 @@ pub(super) struct State {
     /// Keys to be marked as related when the ledger has heard of their change; at most the
     /// objects that are changing in the stores.
     pub(super) related: HashSet<TargetKey>,
+    /// Objects that name others and whose record is to be written; with a checkpoint only.
+    pub(super) sources: Sources,
     /// What an earlier host knew, until the first revision serves.
     pub(super) prior: Option<Prior>,
     /// Nothing can be asked of the stores any more.
@@ -166,6 +162,7 @@ impl Dispatcher {
             initial: Initial::new(),
             own: OwnWrites::default(),
             related: HashSet::new(),
+            sources: Sources::default(),
             prior: None,
             retired: false,
             header_changed: false,
@@ -298,126 +295,18 @@ impl Dispatcher {
 
     /// A watch is in order again, or another one serves: everything that it tells of is judged.
     pub(super) fn wake(&self, announcer: &Announcer) {
-        let keys: Vec<TargetKey> = {
+        let (open, stored) = {
             let state = self.state.lock();
             let told = |key: &&TargetKey| state.subscribed.tells(announcer, key);
-            let mut keys: Vec<TargetKey> = state.ledger.unsettled().filter(told).cloned().collect();
+            let open: Vec<TargetKey> = state.ledger.unsettled().filter(told).cloned().collect();
             // Settled keys, and what came while they slept and is in no ledger yet.
             let stored = state.subscribed.stored_by(announcer).map(|(_, stored)| stored);
-            keys.extend(stored.into_iter().flatten().map(|(key, ..)| key));
-            keys
+            let stored: Vec<TargetKey> = stored.into_iter().flatten().map(|(key, ..)| key).collect();
+            (open, stored)
         };
-        for key in keys {
-            self.enqueue(key, Cause::Watch);
-        }
-    }
-
-    /// Waits until the stores of other subscriptions have seen what the plugin was told of by those
-    /// that serve now, so that a swap does not take it back in time. Not for longer than a while: a
-    /// server that sends nothing must not keep a revision from serving. Cancel safe.
-    pub async fn let_catch_up(&self, subscribed: &Subscribed) {
-        let deadline = Instant::now() + CATCH_UP;
-        let mut look = interval(CATCH_UP / 500);
-        while !subscribed.has_seen(&self.subscribed()) && Instant::now() < deadline {
-            look.tick().await;
-        }
-    }
-
-    /// Puts a revision and its subscriptions into service: one step for whoever looks.
-    /// Calls in flight end on the old revision; keys never leave the queue. The old
-    /// subscriptions are returned, so that the caller drops their watches when it wants.
-    pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
-        let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
-        let (old, keys, first, taken) = {
-            let mut state = self.state.lock();
-            let first = self.serving.load().is_none();
-            let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
-            // In this order: at least one of the two announces every change.
-            subscribed.activate();
-            old.deactivate();
-            let dropped = state.ledger.narrow(
-                old.stored(),
-                &|key, object| !object.is_bare() && old.matches(key, object),
-                &|key, object| subscribed.matches(key, object),
-                &|key| old.object(key).latest().map(|found| found.object),
-            );
-            for key in &dropped {
-                self.queue.forget(key);
-                self.note(key, What::Left);
-                if let Some(lag) = self.every.of(key) {
-                    lag.give_up();
-                }
-            }
-            for array in old.arrays(false).difference(&subscribed.arrays(true)) {
-                state.ledger.unpack(*array, old.stored());
-            }
-            let taken = if first { state.take_up(&serving.identity, replay) } else { None };
-            let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
-            // What is as an earlier host left it need not be looked at.
-            let known = taken.as_ref().is_some_and(|taken| taken.same);
-            let stored = if known { subscribed.unknown_to(&state.ledger) } else { subscribed.keys() };
-            if first {
-                // Before anybody can see that the plugin serves.
-                stored.iter().for_each(|key| state.initial.expect(key));
-            }
-            self.serving.store(Some(Arc::new(serving)));
-            state.header_changed = true;
-            let replayed: HashSet<TargetKey> =
-                replayed.into_iter().chain(taken.iter().flat_map(|taken| taken.replayed.iter().cloned())).collect();
-            // Whatever the stores hold or the ledger knows is judged by the new rules; what is as it
-            // was costs one look. What is replayed does not stand in the way of what has changed.
-            let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
-            let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
-            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
-            keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
-            keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
-            (old, keys, first, taken)
-        };
-        if let Some(checkpoint) = &self.shared.checkpoint {
-            checkpoint.waker().wake();
-        }
-        if let Some(taken) = &taken {
-            self.tell(taken);
-        }
-        for (key, cause) in keys {
-            if first && cause == Cause::InitialList {
-                self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
-            }
-            self.enqueue(key, cause);
-        }
-        self.run_workers(concurrency, threads.as_ref());
-        self.queue.resume();
-        old
-    }
-
-    /// Stops handing out keys and waits until no call is in flight, at most so long; what
-    /// is then still running is cancelled. Returns the calls that were cancelled.
-    pub async fn drain(&self, deadline: Duration) -> usize {
-        self.queue.pause();
-        let drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()).await.is_ok();
-        let cancelled = if drained { 0 } else { self.queue.processing() };
-        let workers = std::mem::take(&mut *self.workers.lock());
-        for worker in &workers {
-            worker.abort();
-        }
-        for worker in workers {
-            // Ended or aborted: either way nothing runs any more.
-            let _ended = worker.await;
-        }
-        self.subscribed().deactivate();
-        // While the stores can still be asked: most of the ledger is in their places. No commit must
-        // be asking at the same time, and none may ask afterwards.
-        let turn = match &self.shared.checkpoint {
-            Some(checkpoint) => Some(checkpoint.retire(self).await),
-            None => None,
-        };
-        {
-            let mut state = self.state.lock();
-            state.subscribed = Arc::default();
-            state.retired = true;
-        }
-        drop(turn);
-        cancelled
+        open.into_iter().for_each(|key| self.enqueue(key, Cause::Watch));
+        // A pass over everything, of which most is as it was.
+        stored.into_iter().for_each(|key| self.enqueue_at(key, Cause::Watch, LOW));
     }
 
     /// Numbers for status and metrics.
@@ -457,6 +346,10 @@ impl Dispatcher {
     /// Enqueues a key; of several causes the last one is told to the guest, but no cause is
     /// ever hidden behind a pass over everything.
     pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
+        self.enqueue_at(key, cause, priority(cause));
+    }
+
+    fn enqueue_at(&self, key: TargetKey, cause: Cause, priority: i32) {
         {
             let mut state = self.state.lock();
             let pass = matches!(cause, Cause::InitialList | Cause::Resync | Cause::Reload);
@@ -467,25 +360,7 @@ impl Dispatcher {
                 state.initial.expect(&key);
             }
         }
-        self.queue.add_with(key, Add { priority: priority(cause), ..Add::default() });
-    }
-
-    /// As many workers as the revision's concurrency: each runs one call at a time. A
-    /// worker whose number is too high ends by itself.
-    fn run_workers(self: &Arc<Self>, concurrency: u32, threads: Option<&Handle>) {
-        let mut workers = self.workers.lock();
-        for index in 0..concurrency {
-            let work = worker::run(Arc::clone(self), index);
-            let task = || match threads {
-                Some(threads) => threads.spawn(work),
-                None => tokio::spawn(work),
-            };
-            match workers.get_mut(index as usize) {
-                Some(worker) if worker.is_finished() => *worker = task(),
-                Some(_) => {}
-                None => workers.push(task()),
-            }
-        }
+        self.queue.add_with(key, Add { priority, ..Add::default() });
     }
 }
 

@@ -6,7 +6,7 @@
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
 //! noted in a `history`, for people who ask (`explain`, `failures`).
-//! What survives the host, and how the next one takes it up, is in `recall`.
+//! What survives the host is in `remember` and `sources`, how the next one takes it up in `recall`.
 
 mod admission;
 mod callee;
@@ -21,7 +21,10 @@ mod note;
 mod own_writes;
 mod recall;
 mod related;
+mod remember;
+mod sources;
 mod subscribed;
+mod swap;
 mod worker;
 
 pub use callee::Callee;

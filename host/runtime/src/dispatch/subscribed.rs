@@ -14,6 +14,7 @@ use wharf_cache::{
 use wharf_core::diff::{EventSet, Rules, Verdict};
 use wharf_core::grant::Namespaces;
 use wharf_core::ledger::{Ledger, Slot};
+use wharf_core::mapping::Mapping;
 use wharf_core::plugin::Subscription;
 use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Reason, TargetKey};
 
@@ -238,6 +239,18 @@ impl Subscribed {
         self.kinds.values().flat_map(|kind| kind.attached.iter().flat_map(|attached| stored(kind, attached)))
     }
 
+    /// All that the stores hold of kinds that are mapped to others.
+    pub(super) fn sources(&self) -> impl Iterator<Item = Stored> {
+        let kinds = self.kinds.values().filter(|kind| kind.subscription.map.is_some());
+        kinds.flat_map(|kind| kind.attached.iter().flat_map(|attached| stored(kind, attached)))
+    }
+
+    /// How the kind of a key is mapped to another, if it is.
+    pub(super) fn mapping(&self, key: &TargetKey) -> Option<(&Subscription, &Mapping)> {
+        let subscription = self.subscription(key)?;
+        subscription.map.as_ref().map(|map| (subscription, map))
+    }
+
     /// The number of the store that an announcer tells of, and what it holds; `None` for an
     /// announcer of other subscriptions.
     pub(super) fn stored_by(&self, announcer: &Announcer) -> Option<(u32, impl Iterator<Item = Stored>)> {
@@ -319,7 +332,7 @@ fn matches(subscription: &Subscription, object: &Object) -> bool {
     !subscription.events.is_empty() && covers(subscription, object)
 }
 
-fn covers(subscription: &Subscription, object: &Object) -> bool {
+pub(super) fn covers(subscription: &Subscription, object: &Object) -> bool {
     let covered = object.key().namespace.as_ref().is_none_or(|namespace| subscription.namespaces.contains(namespace));
     covered && object.matches_fields(&subscription.field_selector) && object.matches_labels(&subscription.label_selector)
 }
@@ -401,7 +414,7 @@ impl ChangeHandler for Announcer {
             && change.cause != ChangeCause::Resync
             && self.active.load(Ordering::SeqCst)
         {
-            dispatcher.related(map, change, |object| covers(&self.subscription, object));
+            dispatcher.related(&key, map, change, |object| covers(&self.subscription, object));
         }
         match change.cause {
             ChangeCause::InitialList => dispatcher.announce(key, change, Cause::InitialList, self),

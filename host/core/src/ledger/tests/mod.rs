@@ -6,4 +6,5 @@ mod due;
 mod failing;
 mod filters;
 mod objects;
+mod restored;
 mod settled;

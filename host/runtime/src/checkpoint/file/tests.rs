@@ -22,7 +22,7 @@ fn object(name: &str, version: u32, value: &str) -> Arc<Object> {
 }
 
 fn change(name: &str, record: Option<&[u8]>, body: Option<Arc<Object>>) -> Change {
-    Change { key: key(name), record: record.map(<[u8]>::to_vec), body: body.map(Body::from) }
+    Change { key: key(name), part: Part::Target, record: record.map(<[u8]>::to_vec), body: body.map(Body::from) }
 }
 
 fn batch(plugin: &str, changes: Vec<Change>) -> Batch {
@@ -54,7 +54,7 @@ fn commit(store: &FileStore, changes: Vec<Change>) -> Usage {
 
 fn names(store: &FileStore, plugin: &str) -> Vec<String> {
     let records = store.load(plugin).unwrap().map(|saved| saved.records).unwrap_or_default();
-    records.iter().map(|(bytes, _)| crate::checkpoint::decode_key(bytes, &mut None).unwrap().to_string()).collect()
+    records.iter().map(|(bytes, _)| crate::checkpoint::decode_key(bytes, &mut None).unwrap().0.to_string()).collect()
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::checkpoint::memory::MemoryStore;
+use crate::checkpoint::Part;
 use crate::checkpoint::store::Change;
 use wharf_core::{Gvk, ObjectKey};
 
@@ -14,7 +15,7 @@ fn key(name: &str) -> TargetKey {
 }
 
 fn batch(names: &[&str]) -> Batch {
-    let change = |name: &&str| Change { key: key(name), record: Some(vec![1]), body: None };
+    let change = |name: &&str| Change { key: key(name), part: Part::Target, record: Some(vec![1]), body: None };
     Batch { plugin: PLUGIN.into(), header: Some(Header::default()), changes: names.iter().map(change).collect() }
 }
 

@@ -1,0 +1,159 @@
+//! What a dispatcher goes through as a whole: a revision and its subscriptions are exchanged, and
+//! one day it ends.
+//!
+//! Owns both as one step for whoever looks, under the dispatcher's lock: keys never leave the
+//! queue, and the ledger is kept. Never decides which revision serves: that is `plugins`'.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, interval};
+use wharf_core::plugin::Replay;
+use wharf_core::{Cause, TargetKey};
+
+use super::dispatcher::{Dispatcher, Serving};
+use super::history::{Dropped, Sight, What};
+use super::judge;
+use super::subscribed::Subscribed;
+use super::worker;
+
+/// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
+const CATCH_UP: Duration = Duration::from_secs(10);
+
+impl Dispatcher {
+    /// Waits until the stores of other subscriptions have seen what the plugin was told of by those
+    /// that serve now, so that a swap does not take it back in time. Not for longer than a while: a
+    /// server that sends nothing must not keep a revision from serving. Cancel safe.
+    pub async fn let_catch_up(&self, subscribed: &Subscribed) {
+        let deadline = Instant::now() + CATCH_UP;
+        let mut look = interval(CATCH_UP / 500);
+        while !subscribed.has_seen(&self.subscribed()) && Instant::now() < deadline {
+            look.tick().await;
+        }
+    }
+
+    /// Puts a revision and its subscriptions into service: one step for whoever looks.
+    /// Calls in flight end on the old revision; keys never leave the queue. The old
+    /// subscriptions are returned, so that the caller drops their watches when it wants.
+    pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
+        let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
+        let (old, keys, first, taken) = {
+            let mut state = self.state.lock();
+            let first = self.serving.load().is_none();
+            let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
+            // In this order: at least one of the two announces every change.
+            subscribed.activate();
+            old.deactivate();
+            let dropped = state.ledger.narrow(
+                old.stored(),
+                &|key, object| !object.is_bare() && old.matches(key, object),
+                &|key, object| subscribed.matches(key, object),
+                &|key| old.object(key).latest().map(|found| found.object),
+            );
+            for key in &dropped {
+                self.queue.forget(key);
+                self.note(key, What::Left);
+                if let Some(lag) = self.every.of(key) {
+                    lag.give_up();
+                }
+            }
+            for array in old.arrays(false).difference(&subscribed.arrays(true)) {
+                state.ledger.unpack(*array, old.stored());
+            }
+            let taken = if first { state.take_up(&serving.identity, replay) } else { None };
+            if taken.is_none() && self.shared.checkpoint.is_some() {
+                state.rewrite_sources(&old);
+            }
+            let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
+            // What is as an earlier host left it need not be looked at.
+            let known = taken.as_ref().is_some_and(|taken| taken.same);
+            let stored = if known { subscribed.unknown_to(&state.ledger) } else { subscribed.keys() };
+            if first {
+                // Before anybody can see that the plugin serves.
+                stored.iter().for_each(|key| state.initial.expect(key));
+            }
+            self.serving.store(Some(Arc::new(serving)));
+            state.header_changed = true;
+            let replayed: HashSet<TargetKey> =
+                replayed.into_iter().chain(taken.iter().flat_map(|taken| taken.replayed.iter().cloned())).collect();
+            // Whatever the stores hold or the ledger knows is judged by the new rules; what is as it
+            // was costs one look. What is replayed does not stand in the way of what has changed.
+            let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
+            let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
+            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
+            keys.extend(taken.iter().flat_map(|taken| &taken.related).map(|key| (key.clone(), Cause::Related)));
+            keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
+            keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
+            (old, keys, first, taken)
+        };
+        if let Some(checkpoint) = &self.shared.checkpoint {
+            checkpoint.waker().wake();
+        }
+        if let Some(taken) = &taken {
+            self.tell(taken);
+            for key in &taken.filtered {
+                judge::note(self, key, Some(Dropped::OnlyIfChanged));
+                self.note(key, What::Dropped { by: Dropped::OnlyIfChanged, version: 0 });
+            }
+        }
+        for (key, cause) in keys {
+            if first && cause == Cause::InitialList {
+                self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
+            }
+            self.enqueue(key, cause);
+        }
+        self.run_workers(concurrency, threads.as_ref());
+        self.queue.resume();
+        old
+    }
+
+    /// Stops handing out keys and waits until no call is in flight, at most so long; what
+    /// is then still running is cancelled. Returns the calls that were cancelled.
+    pub async fn drain(&self, deadline: Duration) -> usize {
+        self.queue.pause();
+        let drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()).await.is_ok();
+        let cancelled = if drained { 0 } else { self.queue.processing() };
+        let workers = std::mem::take(&mut *self.workers.lock());
+        for worker in &workers {
+            worker.abort();
+        }
+        for worker in workers {
+            // Ended or aborted: either way nothing runs any more.
+            let _ended = worker.await;
+        }
+        self.subscribed().deactivate();
+        // While the stores can still be asked: most of the ledger is in their places. No commit must
+        // be asking at the same time, and none may ask afterwards.
+        let turn = match &self.shared.checkpoint {
+            Some(checkpoint) => Some(checkpoint.retire(self).await),
+            None => None,
+        };
+        {
+            let mut state = self.state.lock();
+            state.subscribed = Arc::default();
+            state.retired = true;
+        }
+        drop(turn);
+        cancelled
+    }
+
+    /// As many workers as the revision's concurrency: each runs one call at a time. A
+    /// worker whose number is too high ends by itself.
+    fn run_workers(self: &Arc<Self>, concurrency: u32, threads: Option<&Handle>) {
+        let mut workers = self.workers.lock();
+        for index in 0..concurrency {
+            let work = worker::run(Arc::clone(self), index);
+            let task = || match threads {
+                Some(threads) => threads.spawn(work),
+                None => tokio::spawn(work),
+            };
+            match workers.get_mut(index as usize) {
+                Some(worker) if worker.is_finished() => *worker = task(),
+                Some(_) => {}
+                None => workers.push(task()),
+            }
+        }
+    }
+}
