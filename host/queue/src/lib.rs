@@ -23,8 +23,8 @@ use std::hash::Hash;
 pub use add::{Add, LOW};
 pub use delay::MAX_DELAY;
 pub use delta_fifo::{
-    Applied, DELTA_OVERHEAD, Deletion, Delta, DeltaFifo, DeltaKind, DeltaOptions, DeltaStore, FifoError, Full, KnownObjects, Popped,
-    TransformError, apply_deltas,
+    Applied, DELTA_OVERHEAD, Deletion, Delta, DeltaFifo, DeltaKind, DeltaOptions, DeltaStore, Evicted, FifoError, Full, KnownObjects,
+    Popped, TransformError, apply_deltas,
 };
 pub use fair::{Acquire, Holder, Meter, Player, Share, Shares, SharesStats, Turn, Turns};
 pub use fifo::Fifo;

@@ -11,8 +11,9 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep_until};
 
 use super::delta::{Deletion, Delta};
+use super::items::{Counted, Evicted, counted};
 use super::popped::Popped;
-use super::state::{Counted, State, counted};
+use super::state::State;
 use crate::Key;
 
 /// What the user of a [`DeltaFifo`] knows already: the objects whose deltas were handed out
@@ -144,7 +145,8 @@ impl<K: Key, T: Clone + Send + 'static> DeltaOptions<K, T> {
 /// - **Nothing is lost.** What a [`Popped`] does not complete comes again.
 /// - **Bounded in bytes.** A change that does not fit is refused with [`Full`], and so is every
 ///   change after it: the queue has a gap, says so ([`Self::overflowed`]), and starts anew
-///   with [`Self::clear`]. What is queued is still handed out.
+///   with [`Self::clear`]. What is queued is still handed out. Or the key that has the most makes
+///   room: [`Self::update_evicting`].
 ///
 /// What differs from client-go: work runs outside the lock, so a key in work counts as
 /// queued where it matters (a deletion of it is kept, a resync passes over it, a full list
@@ -176,6 +178,27 @@ impl<K: Key, T: Clone + Send + 'static> DeltaFifo<K, T> {
     /// As [`Self::add`].
     pub fn update(&self, object: T) -> Result<(), FifoError<K>> {
         self.change(object, Delta::Updated)
+    }
+
+    /// Queues `Updated`, and makes room for it: as long as there is none, the key that has the most
+    /// bytes queued loses all its deltas. Keys that have less keep theirs, and what is in work
+    /// stays. Where that leaves no room, the change is dropped itself. Returns what was dropped: keys
+    /// whose order has a gap from now on, and objects for the caller to let go of when it wants.
+    ///
+    /// Costs the logarithm of the queued keys, once for the change and once for each key dropped.
+    ///
+    /// # Errors
+    /// When the transformer fails, the queue is closed, or another change did not fit before.
+    pub fn update_evicting(&self, object: T) -> Result<Vec<Evicted<K, T>>, FifoError<K>> {
+        let key = (self.shared.options.key)(&object);
+        let object = self.transform(&key, object)?;
+        let delta = self.counted(Delta::Updated(object));
+        self.open(|state| state.change_evicting(key, delta))
+    }
+
+    /// Drops what is queued of a key; what is in work of it stays.
+    pub fn evict(&self, key: &K) -> Option<Evicted<K, T>> {
+        self.shared.with(|state, _| state.evict(key))
     }
 
     /// Queues `Deleted` with the object's final state, unless the key is neither queued nor
@@ -255,10 +278,18 @@ impl<K: Key, T: Clone + Send + 'static> DeltaFifo<K, T> {
         Some(Popped::new(self.shared.clone(), taken))
     }
 
-    /// One key, before its turn: for a user whose own queue says whose turn it is, and that keeps
-    /// only the deltas here. `None` if the key has none, is in work, or waits for a retry.
+    /// One key with all its deltas, before its turn. `None` if the key has none, is in work, or waits
+    /// for a retry.
     pub fn try_pop_key(&self, key: &K) -> Option<Popped<K, T>> {
         let taken = self.shared.with(|state, _| state.take_key(key))?;
+        Some(Popped::new(self.shared.clone(), taken))
+    }
+
+    /// The oldest delta of one key, before its turn: for a user whose own queue says whose turn it
+    /// is, and that keeps only the deltas here. The others stay queued, see [`Popped::take_next`].
+    /// `None` if the key has none, is in work, or waits for a retry.
+    pub fn try_pop_oldest(&self, key: &K) -> Option<Popped<K, T>> {
+        let taken = self.shared.with(|state, _| state.take_oldest(key))?;
         Some(Popped::new(self.shared.clone(), taken))
     }
 
@@ -327,7 +358,7 @@ impl<K: Key, T: Clone + Send + 'static> DeltaFifo<K, T> {
     }
 
     /// Changes the queue if it is open.
-    fn open(&self, act: impl FnOnce(&mut State<K, T>) -> Result<(), Full<K>>) -> Result<(), FifoError<K>> {
+    fn open<R>(&self, act: impl FnOnce(&mut State<K, T>) -> Result<R, Full<K>>) -> Result<R, FifoError<K>> {
         self.shared.with(|state, _| if state.closed() { Err(FifoError::Closed) } else { Ok(act(state)?) })
     }
 }

@@ -4,11 +4,12 @@
 mod apply;
 mod delta;
 mod fifo;
+mod items;
 mod popped;
 mod state;
 
 pub use apply::{Applied, DeltaStore, apply_deltas};
 pub use delta::{Deletion, Delta, DeltaKind};
 pub use fifo::{DeltaFifo, DeltaOptions, FifoError, Full, KnownObjects, TransformError};
+pub use items::{DELTA_OVERHEAD, Evicted};
 pub use popped::Popped;
-pub use state::DELTA_OVERHEAD;

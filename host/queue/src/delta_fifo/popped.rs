@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::delta::Delta;
 use super::fifo::Shared;
-use super::state::{Counted, Taken};
+use super::items::{Counted, costs};
+use super::state::Taken;
 use crate::Key;
 
 /// A key in work with its deltas, oldest first. While it lives the key is not handed out
@@ -21,7 +22,8 @@ pub struct Popped<K: Key, T: Clone> {
     key: K,
     deltas: VecDeque<Counted<T>>,
     in_initial_list: bool,
-    initial: bool,
+    /// So many keys of the first full list end with it.
+    initial: usize,
     epoch: u64,
     delay: Duration,
 }
@@ -64,9 +66,23 @@ impl<K: Key, T: Clone> Popped<K, T> {
         Some(delta)
     }
 
+    /// Takes the key's oldest queued delta, if it has one and none is left here. True if there is one
+    /// to work on.
+    pub fn take_next(&mut self) -> bool {
+        if self.deltas.is_empty()
+            && let Some((delta, initial, epoch)) = self.shared.with(|state, _| state.take_next(&self.key))
+        {
+            self.deltas.push_back(delta);
+            self.initial += usize::from(initial);
+            self.epoch = epoch;
+        }
+        !self.deltas.is_empty()
+    }
+
     /// All deltas are done with, or given up.
     pub fn done(mut self) {
-        let cost = self.deltas.drain(..).map(|counted| counted.cost).sum();
+        let cost = costs(&self.deltas);
+        self.deltas.clear();
         self.shared.with(|state, _| state.free(cost));
     }
 

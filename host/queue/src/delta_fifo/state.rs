@@ -2,30 +2,19 @@
 //! size in bytes; never locks, waits, wakes or reads a clock.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::mem::size_of;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::delta::{Deletion, Delta, Keep, merge};
+use super::delta::Delta;
 use super::fifo::{Full, KnownObjects};
+use super::items::{Counted, Evicted, Items, Place, Queued, costs, counted, tombstone};
 use crate::Key;
 use crate::delay::{Delayed, deadline};
 
-/// Bytes that each delta counts in addition to the size of its object, so that objects that
-/// claim to have none cannot fill the memory.
-pub const DELTA_OVERHEAD: usize = 64;
-
-/// A delta and what it counts.
-#[derive(Debug)]
-pub(super) struct Counted<T> {
-    pub(super) delta: Delta<T>,
-    pub(super) cost: usize,
-}
-
 /// The sets of one queue. A key is in `items` while it has deltas that nobody works on.
 pub(super) struct State<K, T> {
-    items: HashMap<K, Queued<T>>,
+    items: Items<K, T>,
     /// The keys to hand out, in the order in which they were first queued. It may have keys
     /// in work, which are passed over.
     ready: BTreeMap<u64, K>,
@@ -45,17 +34,6 @@ pub(super) struct State<K, T> {
     epoch: u64,
 }
 
-struct Queued<T> {
-    deltas: VecDeque<Counted<T>>,
-    place: Place,
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Ready(u64),
-    Waiting,
-}
-
 /// A key in work.
 struct Working<T> {
     /// The object of its newest delta; `None` if that is a deletion: the key is as good as gone.
@@ -70,14 +48,14 @@ pub(super) struct Taken<K, T> {
     pub(super) key: K,
     pub(super) deltas: VecDeque<Counted<T>>,
     pub(super) in_initial_list: bool,
-    pub(super) initial: bool,
+    pub(super) initial: usize,
     pub(super) epoch: u64,
 }
 
 impl<K: Key, T: Clone> State<K, T> {
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            items: HashMap::new(),
+            items: Items::new(),
             ready: BTreeMap::new(),
             delayed: Delayed::new(),
             working: HashMap::new(),
@@ -134,9 +112,7 @@ impl<K: Key, T: Clone> State<K, T> {
     pub(super) fn promote(&mut self, now: Instant) {
         while let Some((_, key)) = self.delayed.pop(now) {
             let place = self.place(key.clone());
-            if let Some(queued) = self.items.get_mut(&key) {
-                queued.place = place;
-            }
+            self.items.set_place(&key, place);
         }
     }
 
@@ -148,11 +124,42 @@ impl<K: Key, T: Clone> State<K, T> {
         Ok(())
     }
 
+    /// Queues a change that is none of a list. Where there is no room for it, the keys that have the
+    /// most lose theirs, until there is; where what is in work leaves none, the change is dropped itself.
+    pub(super) fn change_evicting(&mut self, key: K, delta: Counted<T>) -> Result<Vec<Evicted<K, T>>, Full<K>> {
+        self.populated = true;
+        let in_work = self.bytes - self.items.bytes();
+        if !self.overflowed && delta.cost > self.limit.saturating_sub(in_work) {
+            return Ok(vec![Evicted::new(key, VecDeque::from([delta]))]);
+        }
+        let mut evicted = Vec::new();
+        while !self.overflowed
+            && delta.cost > self.limit.saturating_sub(self.bytes)
+            && let Some(largest) = self.items.largest().cloned()
+        {
+            evicted.extend(self.evict(&largest));
+        }
+        self.change(key, delta)?;
+        Ok(evicted)
+    }
+
+    /// Drops what is queued of a key.
+    pub(super) fn evict(&mut self, key: &K) -> Option<Evicted<K, T>> {
+        let queued = self.items.take(key)?;
+        match queued.place {
+            Place::Ready(place) => drop(self.ready.remove(&place)),
+            Place::Waiting(due) => self.delayed.remove(due),
+        }
+        self.initial_queued = self.initial_queued.saturating_sub(1);
+        self.bytes -= queued.bytes;
+        Some(Evicted::new(key.clone(), queued.deltas))
+    }
+
     /// Queues a deletion, unless nobody knows the key.
     pub(super) fn delete(&mut self, key: K, delta: Counted<T>, known: Option<&dyn KnownObjects<K, T>>) -> Result<(), Full<K>> {
         self.populated = true;
         let present = match self.working.get(&key) {
-            _ if self.items.contains_key(&key) => true,
+            _ if self.items.contains(&key) => true,
             Some(working) => working.newest.is_some(),
             None => known.is_some_and(|known| known.get(&key).is_some()),
         };
@@ -184,7 +191,7 @@ impl<K: Key, T: Clone> State<K, T> {
 
     /// Queues a `Sync` for each known key that has nothing queued and is not in work.
     pub(super) fn resync(&mut self, known: &dyn KnownObjects<K, T>, size: &dyn Fn(&T) -> usize) -> Result<(), Full<K>> {
-        let idle = known.keys().into_iter().filter(|key| !self.items.contains_key(key) && !self.working.contains_key(key));
+        let idle = known.keys().into_iter().filter(|key| !self.items.contains(key) && !self.working.contains_key(key));
         let found = idle.filter_map(|key| known.get(&key).map(|object| (key, counted(Delta::Sync(object), size))));
         let found: Vec<_> = found.collect();
         self.reserve(found.iter().map(|(key, delta)| (key, delta.cost)), false)?;
@@ -205,23 +212,60 @@ impl<K: Key, T: Clone> State<K, T> {
         if self.working.contains_key(key) {
             return None;
         }
-        let Place::Ready(place) = self.items.get(key)?.place else { return None };
+        let Place::Ready(place) = self.items.place(key)? else { return None };
         self.take_at(place)
     }
 
-    fn take_at(&mut self, place: u64) -> Option<Taken<K, T>> {
-        let key = self.ready.remove(&place)?;
-        let deltas = self.items.remove(&key)?.deltas;
-        let in_initial_list = !self.populated || self.initial_queued > 0;
-        let initial = self.initial_queued > 0;
-        if initial {
-            self.initial_queued -= 1;
-            self.initial_working += 1;
+    /// The oldest delta of one key, before its turn. `None` also if it is in work or waits for a retry.
+    pub(super) fn take_oldest(&mut self, key: &K) -> Option<Taken<K, T>> {
+        if self.working.contains_key(key) || !matches!(self.items.place(key)?, Place::Ready(_)) {
+            return None;
         }
-        let newest = deltas.back().filter(|last| !last.delta.is_deleted()).and_then(|last| last.delta.object().cloned());
+        let (oldest, last) = self.items.take_oldest(key)?;
+        let in_initial_list = self.in_initial_list();
+        let initial = last.is_some_and(|place| self.left(place));
+        Some(self.begin(key.clone(), VecDeque::from([oldest]), in_initial_list, initial))
+    }
+
+    /// The next delta for a key in work that has none left. Also whether it was the last of a key of
+    /// the first full list.
+    pub(super) fn take_next(&mut self, key: &K) -> Option<(Counted<T>, bool, u64)> {
+        let (oldest, last) = self.items.take_oldest(key)?;
+        let initial = last.is_some_and(|place| self.left(place));
+        if let Some(working) = self.working.get_mut(key) {
+            working.newest = present(&oldest.delta);
+        }
+        Some((oldest, initial, self.epoch))
+    }
+
+    fn take_at(&mut self, place: u64) -> Option<Taken<K, T>> {
+        let key = self.ready.get(&place)?.clone();
+        let deltas = self.items.take(&key)?.deltas;
+        let in_initial_list = self.in_initial_list();
+        let initial = self.left(Place::Ready(place));
+        Some(self.begin(key, deltas, in_initial_list, initial))
+    }
+
+    fn begin(&mut self, key: K, deltas: VecDeque<Counted<T>>, in_initial_list: bool, initial: bool) -> Taken<K, T> {
+        let newest = deltas.back().and_then(|last| present(&last.delta));
         self.places += 1;
         self.working.insert(key.clone(), Working { newest, order: self.places });
-        Some(Taken { key, deltas, in_initial_list, initial, epoch: self.epoch })
+        Taken { key, deltas, in_initial_list, initial: usize::from(initial), epoch: self.epoch }
+    }
+
+    fn in_initial_list(&self) -> bool {
+        !self.populated || self.initial_queued > 0
+    }
+
+    /// A key goes into work with the last that was queued of it. Is it one of the first full list?
+    fn left(&mut self, place: Place) -> bool {
+        if let Place::Ready(place) = place {
+            self.ready.remove(&place);
+        }
+        let initial = self.initial_queued > 0;
+        self.initial_queued -= usize::from(initial);
+        self.initial_working += usize::from(initial);
+        initial
     }
 
     /// A delta is done with, or dropped.
@@ -231,54 +275,50 @@ impl<K: Key, T: Clone> State<K, T> {
 
     /// Ends the work on a key; what is left of its deltas comes again, before newer ones.
     pub(super) fn release(&mut self, taken: Taken<K, T>, delay: Duration, now: Instant) {
-        let Taken { key, mut deltas, initial, epoch, .. } = taken;
+        let Taken { key, deltas, initial, epoch, .. } = taken;
         self.working.remove(&key);
-        self.initial_working -= usize::from(initial);
+        self.initial_working -= initial;
         if epoch != self.epoch || (self.closed && !delay.is_zero()) {
-            self.bytes -= deltas.drain(..).map(|delta| delta.cost).sum::<usize>();
+            return self.bytes -= costs(&deltas);
         }
         if deltas.is_empty() {
             return;
         }
-        let newer = self.items.remove(&key);
-        let mut place = newer.as_ref().map(|queued| queued.place);
-        for delta in newer.into_iter().flat_map(|queued| queued.deltas) {
-            self.append(&mut deltas, delta);
+        match self.items.prepend(&key, deltas) {
+            Ok(dropped) => self.bytes -= dropped,
+            Err(deltas) => {
+                let place = self.place(key.clone());
+                self.items.put(key.clone(), place, deltas);
+            }
         }
         if !delay.is_zero() {
-            if let Some(Place::Ready(place)) = place {
+            if let Some(Place::Ready(place)) = self.items.place(&key) {
                 self.ready.remove(&place);
             }
-            self.delayed.insert(deadline(now, delay), key.clone());
-            place = Some(Place::Waiting);
+            let due = self.delayed.insert(deadline(now, delay), key.clone());
+            self.items.set_place(&key, Place::Waiting(due));
         }
-        let place = place.unwrap_or_else(|| self.place(key.clone()));
-        self.items.insert(key, Queued { deltas, place });
     }
 
     /// Takes no change any more, and drops what waits for a retry. Returns the dropped deltas.
     pub(super) fn close(&mut self) -> usize {
         self.closed = true;
         self.delayed.clear();
-        let (mut dropped, mut freed) = (0, 0);
-        self.items.retain(|_, queued| {
-            let waits = matches!(queued.place, Place::Waiting);
-            if waits {
-                dropped += queued.deltas.len();
-                freed += queued.deltas.iter().map(|delta| delta.cost).sum::<usize>();
-            }
-            !waits
-        });
-        self.bytes -= freed;
+        let waits = |(key, queued): (&K, &Queued<T>)| matches!(queued.place, Place::Waiting(_)).then(|| key.clone());
+        let waiting: Vec<K> = self.items.iter().filter_map(waits).collect();
+        let mut dropped = 0;
+        for queued in waiting.iter().filter_map(|key| self.items.take(key)) {
+            dropped += queued.deltas.len();
+            self.bytes -= queued.bytes;
+        }
         dropped
     }
 
     /// Forgets everything but what is in work, and that it ever was full. Returns the
     /// dropped deltas.
     pub(super) fn clear(&mut self) -> usize {
-        let dropped = self.items.values().map(|queued| queued.deltas.len()).sum();
-        self.bytes -= self.items.values().flat_map(|queued| &queued.deltas).map(|delta| delta.cost).sum::<usize>();
-        self.items.clear();
+        self.bytes -= self.items.bytes();
+        let dropped = self.items.clear();
         self.ready.clear();
         self.delayed.clear();
         self.overflowed = false;
@@ -294,7 +334,7 @@ impl<K: Key, T: Clone> State<K, T> {
         let queued = self.items.iter().filter(|(key, _)| !listed.contains(key));
         let mut missing: Vec<_> =
             queued.map(|(key, queued)| (key.clone(), queued.deltas.back().and_then(|last| last.delta.object().cloned()))).collect();
-        let idle = |key: &K| !listed.contains(key) && !self.items.contains_key(key);
+        let idle = |key: &K| !listed.contains(key) && !self.items.contains(key);
         let mut working: Vec<_> = self.working.iter().filter(|(key, working)| idle(key) && working.newest.is_some()).collect();
         working.sort_unstable_by_key(|(_, working)| working.order);
         missing.extend(working.into_iter().map(|(key, working)| (key.clone(), working.newest.clone())));
@@ -324,24 +364,13 @@ impl<K: Key, T: Clone> State<K, T> {
     }
 
     fn push(&mut self, key: K, delta: Counted<T>) {
-        if let Some(mut queued) = self.items.remove(&key) {
-            self.bytes += delta.cost;
-            self.append(&mut queued.deltas, delta);
-            self.items.insert(key, queued);
-            return;
-        }
         self.bytes += delta.cost;
-        let place = self.place(key.clone());
-        self.items.insert(key, Queued { deltas: VecDeque::from([delta]), place });
-    }
-
-    /// Puts a delta behind others; of two deletions in a row one is dropped.
-    fn append(&mut self, deltas: &mut VecDeque<Counted<T>>, delta: Counted<T>) {
-        let Some(last) = deltas.back_mut() else { return deltas.push_back(delta) };
-        match merge(&last.delta, &delta.delta) {
-            None => deltas.push_back(delta),
-            Some(Keep::Earlier) => self.bytes -= delta.cost,
-            Some(Keep::Later) => self.bytes -= std::mem::replace(last, delta).cost,
+        match self.items.append(&key, delta) {
+            Ok(dropped) => self.bytes -= dropped,
+            Err(delta) => {
+                let place = self.place(key.clone());
+                self.items.put(key, place, VecDeque::from([delta]));
+            }
         }
     }
 
@@ -358,13 +387,7 @@ impl<K: Key, T: Clone> State<K, T> {
     }
 }
 
-pub(super) fn counted<T>(delta: Delta<T>, size: &dyn Fn(&T) -> usize) -> Counted<T> {
-    // The memory of the delta itself is part of the overhead, unless objects are kept in it.
-    let own = DELTA_OVERHEAD.max(size_of::<Counted<T>>());
-    let cost = delta.object().map_or(0, size).saturating_add(own);
-    Counted { delta, cost }
-}
-
-fn tombstone<T>(last: Option<T>, size: &dyn Fn(&T) -> usize) -> Counted<T> {
-    counted(Delta::Deleted(Deletion::FinalStateUnknown(last)), size)
+/// The object after a delta; `None` if that is a deletion.
+fn present<T: Clone>(delta: &Delta<T>) -> Option<T> {
+    delta.object().filter(|_| !delta.is_deleted()).cloned()
 }

@@ -1,9 +1,10 @@
 //! The DeltaFIFO's limit in bytes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use wharf_queue::{DELTA_OVERHEAD, Delta, DeltaFifo, DeltaOptions, FifoError, Full};
+use wharf_queue::{DELTA_OVERHEAD, Delta, DeltaFifo, DeltaOptions, Evicted, FifoError, Full};
 
 use crate::delta_fifo::{Known, Object, drain};
 
@@ -113,4 +114,66 @@ fn a_cleared_queue_starts_anew() {
     assert_eq!(drain(&queue), [("a", vec![Delta::Replaced(("a", 11))])], "old work does not come back");
     assert!(queue.has_synced());
     assert_eq!(queue.bytes(), 0);
+}
+
+/// Keys and how many of their deltas were dropped.
+fn dropped(evicted: &[Evicted<&'static str, Object>]) -> Vec<(&'static str, usize)> {
+    evicted.iter().map(|evicted| (*evicted.key(), evicted.deltas().len())).collect()
+}
+
+/// One key that is stuck cannot take the room of the others.
+#[test]
+fn the_key_that_has_the_most_makes_room() {
+    let queue = queue(100, 10, &[]);
+    for value in [10, 20, 30] {
+        assert!(queue.update_evicting(("large", value)).unwrap().is_empty());
+    }
+    for value in [5, 15] {
+        assert!(queue.update_evicting(("small", value)).unwrap().is_empty());
+    }
+    let fills = 100 + 5 * DELTA_OVERHEAD as u32 - 80;
+    assert_eq!(dropped(&queue.update_evicting(("new", fills)).unwrap()), [("large", 3)]);
+    let small = vec![Delta::Updated(("small", 5)), Delta::Updated(("small", 15))];
+    assert_eq!(drain(&queue), [("small", small), ("new", vec![Delta::Updated(("new", fills))])]);
+    assert_eq!((queue.bytes(), queue.overflowed()), (0, false));
+}
+
+/// The key that changes may be the one; then the change is what it has.
+#[test]
+fn a_change_may_take_the_place_of_those_before_it() {
+    let queue = queue(100, 2, &[]);
+    queue.update_evicting(("a", 50)).unwrap();
+    queue.update_evicting(("a", 40)).unwrap();
+    assert_eq!(dropped(&queue.update_evicting(("a", 30)).unwrap()), [("a", 2)]);
+    assert_eq!(drain(&queue), [("a", vec![Delta::Updated(("a", 30))])]);
+}
+
+/// What is in work cannot be taken away, but what waits behind it can.
+#[test]
+fn a_key_in_work_keeps_what_is_in_work() {
+    let queue = queue(100, 3, &[]);
+    for value in [30, 30, 30] {
+        queue.update_evicting(("a", value)).unwrap();
+    }
+    let popped = queue.try_pop_oldest(&"a").unwrap();
+    assert_eq!(dropped(&queue.update_evicting(("b", 50)).unwrap()), [("a", 2)]);
+    let large = 100 + DELTA_OVERHEAD as u32;
+    assert_eq!(dropped(&queue.update_evicting(("b", large)).unwrap()), [("b", 1)], "there is no room for it at all");
+    assert_eq!(queue.keys(), ["b"], "so nothing was dropped for it");
+    popped.retry();
+    assert_eq!(dropped(&queue.evict(&"a").into_iter().collect::<Vec<_>>()), [("a", 1)]);
+    assert!(queue.evict(&"a").is_none());
+    assert_eq!(drain(&queue), [("b", vec![Delta::Updated(("b", 50))])]);
+    assert_eq!(queue.bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_waits_for_its_retry_makes_room_too() {
+    let queue = queue(100, 2, &[]);
+    queue.update_evicting(("a", 90)).unwrap();
+    queue.try_pop().unwrap().retry_after(Duration::from_secs(1));
+    assert_eq!(dropped(&queue.update_evicting(("b", 90)).unwrap()), [("a", 1)]);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(drain(&queue), [("b", vec![Delta::Updated(("b", 90))])]);
+    assert_eq!((queue.len(), queue.bytes()), (0, 0));
 }

@@ -22,6 +22,10 @@ enum Op {
     Replace(Vec<u8>),
     Resync,
     Pop,
+    PopOldest(u8),
+    TakeNext(usize),
+    UpdateEvicting(u8),
+    Evict(u8),
     Complete(usize),
     Done(usize),
     Retry(usize, u64),
@@ -37,9 +41,13 @@ fn op() -> impl Strategy<Value = Op> {
         6 => key.clone().prop_map(Op::Update),
         6 => key.clone().prop_map(Op::Delete),
         3 => (key.clone(), any::<bool>()).prop_map(|(key, object)| Op::Unseen(key, object)),
-        4 => prop::collection::vec(key, 0..5).prop_map(Op::Replace),
+        4 => prop::collection::vec(key.clone(), 0..5).prop_map(Op::Replace),
         3 => Just(Op::Resync),
         12 => Just(Op::Pop),
+        8 => key.clone().prop_map(Op::PopOldest),
+        6 => any::<usize>().prop_map(Op::TakeNext),
+        8 => key.clone().prop_map(Op::UpdateEvicting),
+        2 => key.prop_map(Op::Evict),
         3 => any::<usize>().prop_map(Op::Complete),
         6 => any::<usize>().prop_map(Op::Done),
         3 => (any::<usize>(), prop_oneof![Just(0), 1..40u64]).prop_map(|(index, ms)| Op::Retry(index, ms)),
@@ -78,7 +86,7 @@ impl KnownObjects<u8, Object> for Known {
 struct Work {
     key: u8,
     deltas: Vec<D>,
-    initial: bool,
+    initial: usize,
     newest: Option<Object>,
     stale: bool,
 }
@@ -108,6 +116,10 @@ fn size(object: &Object) -> usize {
 
 fn last_object(deltas: &[D]) -> Option<Object> {
     deltas.last().and_then(|delta| delta.object().copied())
+}
+
+fn present(deltas: &[D]) -> Option<Object> {
+    deltas.last().filter(|last| !matches!(last, Delta::Deleted(_))).and_then(|last| last.object().copied())
 }
 
 fn append(deltas: &mut Vec<D>, delta: D) {
@@ -210,11 +222,79 @@ impl Model {
     fn pop(&mut self) -> Option<(u8, Vec<D>, bool)> {
         let place = self.queue.iter().position(|(key, _)| self.work.iter().all(|work| work.key != *key))?;
         let (key, deltas) = self.queue.remove(place);
-        let (going_on, initial) = (!self.populated || self.initial > 0, self.initial > 0);
-        self.initial -= usize::from(initial);
-        let newest = deltas.last().filter(|last| !matches!(last, Delta::Deleted(_))).and_then(|last| last.object().copied());
-        self.work.push(Work { key, deltas: deltas.clone(), initial, newest, stale: false });
+        let (going_on, initial) = (!self.populated || self.initial > 0, usize::from(self.initial > 0));
+        self.initial -= initial;
+        self.work.push(Work { key, deltas: deltas.clone(), initial, newest: present(&deltas), stale: false });
         Some((key, deltas, going_on))
+    }
+
+    /// The oldest delta of a key, and whether it was the last one of one of the initial list.
+    fn oldest(&mut self, key: u8) -> Option<(D, usize)> {
+        let place = self.queue.iter().position(|(other, _)| *other == key)?;
+        let oldest = self.queue[place].1.remove(0);
+        let last = self.queue[place].1.is_empty();
+        if last {
+            self.queue.remove(place);
+        }
+        let initial = usize::from(last && self.initial > 0);
+        self.initial -= initial;
+        Some((oldest, initial))
+    }
+
+    fn pop_oldest(&mut self, key: u8) -> Option<(u8, Vec<D>, bool)> {
+        if self.work.iter().any(|work| work.key == key) {
+            return None;
+        }
+        let going_on = !self.populated || self.initial > 0;
+        let (oldest, initial) = self.oldest(key)?;
+        let deltas = vec![oldest];
+        self.work.push(Work { key, deltas: deltas.clone(), initial, newest: present(&deltas), stale: false });
+        Some((key, deltas, going_on))
+    }
+
+    fn take_next(&mut self, index: usize) -> bool {
+        if self.work[index].deltas.is_empty()
+            && let Some((oldest, initial)) = self.oldest(self.work[index].key)
+        {
+            let work = &mut self.work[index];
+            work.deltas.push(oldest);
+            (work.newest, work.stale, work.initial) = (present(&work.deltas), false, work.initial + initial);
+        }
+        !self.work[index].deltas.is_empty()
+    }
+
+    /// Returns how many deltas of the key were dropped.
+    fn evict(&mut self, key: u8) -> Option<usize> {
+        let dropped = self.queued(key)?.len();
+        self.queue.retain(|(other, _)| *other != key);
+        self.waiting.retain(|(_, other, _)| *other != key);
+        self.initial = self.initial.saturating_sub(1);
+        Some(dropped)
+    }
+
+    /// Like `change`, but of the keys that have the most, those that `evicted` says make room. Of equals
+    /// it may be any. Says what is wrong with that.
+    fn change_evicting(&mut self, key: u8, delta: D, evicted: &[(u8, usize)]) -> Result<(), &'static str> {
+        self.populated = true;
+        let in_work: usize = self.work.iter().flat_map(|work| &work.deltas).map(cost).sum();
+        if in_work + cost(&delta) > self.limit {
+            return if evicted == [(key, 1)] { Ok(()) } else { Err("there is no room at all") };
+        }
+        for (other, count) in evicted {
+            let sizes = self.queue.iter().map(|(key, deltas)| (*key, deltas));
+            let sizes = sizes.chain(self.waiting.iter().map(|(_, key, deltas)| (*key, deltas)));
+            let sizes: BTreeMap<u8, usize> = sizes.map(|(key, deltas)| (key, deltas.iter().map(cost).sum())).collect();
+            if self.bytes() + cost(&delta) <= self.limit {
+                return Err("there was room");
+            }
+            if sizes.get(other) != sizes.values().max() {
+                return Err("another key has more");
+            }
+            if self.evict(*other) != Some(*count) {
+                return Err("it had more or less");
+            }
+        }
+        if self.push(vec![(key, delta)], true) { Ok(()) } else { Err("there is no room") }
     }
 
     fn release(&mut self, index: usize, ms: u64) {
@@ -263,7 +343,7 @@ impl Model {
     }
 
     fn has_synced(&self) -> bool {
-        self.populated && self.initial == 0 && self.work.iter().all(|work| !work.initial)
+        self.populated && self.initial == 0 && self.work.iter().all(|work| work.initial == 0)
     }
 }
 
@@ -325,6 +405,29 @@ async fn compare(ops: Vec<Op>, limit: usize, knows: bool) -> Result<(), TestCase
                 prop_assert_eq!(seen, model.pop());
                 work.extend(got);
             }
+            Op::PopOldest(key) => {
+                let got = queue.try_pop_oldest(&key);
+                let seen = got.as_ref().map(|popped| (*popped.key(), popped.deltas().cloned().collect(), popped.in_initial_list()));
+                prop_assert_eq!(seen, model.pop_oldest(key));
+                work.extend(got);
+            }
+            Op::TakeNext(index) if !work.is_empty() => {
+                let index = at(index);
+                prop_assert_eq!(work[index].take_next(), model.take_next(index));
+            }
+            Op::UpdateEvicting(key) => match queue.update_evicting((key, value)) {
+                Ok(evicted) => {
+                    let evicted: Vec<_> = evicted.iter().map(|evicted| (*evicted.key(), evicted.deltas().len())).collect();
+                    prop_assert!(!model.closed && !model.overflowed);
+                    prop_assert_eq!(model.change_evicting(key, Delta::Updated((key, value)), &evicted), Ok(()), "{:?}", evicted);
+                }
+                Err(FifoError::Closed) => prop_assert!(model.closed),
+                Err(_) => {
+                    prop_assert!(model.overflowed);
+                    model.populated = true;
+                }
+            },
+            Op::Evict(key) => prop_assert_eq!(queue.evict(&key).map(|evicted| evicted.deltas().len()), model.evict(key)),
             Op::Complete(index) if !work.is_empty() => {
                 let index = at(index);
                 let delta = work[index].complete_oldest();
@@ -349,7 +452,7 @@ async fn compare(ops: Vec<Op>, limit: usize, knows: bool) -> Result<(), TestCase
                 work.remove(index).retry_after(Duration::from_millis(ms));
                 model.release(index, ms);
             }
-            Op::Complete(_) | Op::Done(_) | Op::Retry(..) => {}
+            Op::Complete(_) | Op::Done(_) | Op::Retry(..) | Op::TakeNext(_) => {}
             Op::Advance(ms) => {
                 tokio::time::advance(Duration::from_millis(ms)).await;
                 model.advance(ms);

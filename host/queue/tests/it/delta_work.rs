@@ -251,21 +251,34 @@ async fn many_workers_see_each_delta_once_and_in_order() {
     assert_eq!(queue.bytes(), 0);
 }
 
-/// A user with an order of its own takes keys by name; the queue's order and its promises stay.
+/// A user with an order of its own takes keys by name, one delta after the other; the queue's order
+/// and its promises stay.
 #[test]
 fn a_key_can_be_taken_before_its_turn() {
     let queue = queue(&[("a", 1), ("b", 1)]);
-    let mut second = queue.try_pop_key(&"b").unwrap();
-    assert_eq!(copied(&second), [Delta::Added(("b", 1))]);
     queue.update(("b", 2)).unwrap();
-    assert!(queue.try_pop_key(&"b").is_none(), "it is in work");
-    assert!(queue.try_pop_key(&"c").is_none(), "it has nothing");
+    let mut second = queue.try_pop_oldest(&"b").unwrap();
+    assert_eq!(copied(&second), [Delta::Added(("b", 1))], "the other one stays queued");
+    queue.update(("b", 3)).unwrap();
+    assert!(queue.try_pop_oldest(&"b").is_none(), "it is in work");
+    assert!(queue.try_pop_oldest(&"c").is_none(), "it has nothing");
+    assert!(second.take_next());
+    assert_eq!(copied(&second), [Delta::Added(("b", 1))], "one at a time");
     second.complete_oldest();
+    assert!(second.take_next());
+    assert_eq!(copied(&second), [Delta::Updated(("b", 2))]);
     drop(second);
-    assert_eq!(copied(&queue.try_pop_key(&"b").unwrap()), [Delta::Updated(("b", 2))]);
-    assert_eq!(drain(&queue).iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(queue.keys(), ["a", "b"]);
+    let mut second = queue.try_pop_oldest(&"b").unwrap();
+    assert_eq!(copied(&second), [Delta::Updated(("b", 2))], "what was not completed comes first");
+    second.complete_oldest();
+    assert!(second.take_next());
+    second.complete_oldest();
+    assert!(!second.take_next());
+    drop(second);
+    assert_eq!(drain(&queue), [("a", vec![Delta::Added(("a", 1))])]);
 
     let queue = self::queue(&[("a", 1)]);
     queue.try_pop().unwrap().retry_after(Duration::from_secs(1));
-    assert!(queue.try_pop_key(&"a").is_none(), "it waits for its retry");
+    assert!(queue.try_pop_oldest(&"a").is_none(), "it waits for its retry");
 }
