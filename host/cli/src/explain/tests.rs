@@ -53,6 +53,7 @@ fn a_parked_key_as_a_timeline() {
         reason: reason.into(),
         took_us,
         parked,
+        skipped: false,
         next_ms,
     };
     let wrote = Decision::Wrote {
@@ -185,6 +186,17 @@ fn every_finding_is_a_sentence_on_one_line() {
 fn an_object_that_is_gone_need_not_have_come_unseen() {
     let said = decision(&Decision::Nothing { why: "gone".into() });
     assert_eq!(said, ("nothing".to_owned(), "it is gone, and no call is owed for it".to_owned()));
+}
+
+#[test]
+fn changes_that_are_told_one_by_one() {
+    let ended =
+        Decision::Ended { outcome: "permanent".into(), reason: "Bad".into(), took_us: 45, parked: false, skipped: true, next_ms: None };
+    let (word, details) = decision(&ended);
+    assert_eq!((word.as_str(), details.as_str()), ("ended", "permanent Bad after 45µs, the change is skipped and the next one told"));
+    let merged = |changes| decision(&Decision::Merged { changes }).1;
+    assert_eq!(merged(1), "1 change into the next one, for lack of room");
+    assert_eq!(merged(12), "12 changes into the next one, for lack of room");
 }
 
 #[test]

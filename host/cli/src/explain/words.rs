@@ -119,6 +119,8 @@ pub(super) fn decision(decision: &Decision) -> (String, String) {
         }
         Decision::Asked {} => ("asked", "by an operator".to_owned()),
         Decision::Dropped { by, resource_version } => ("dropped", format!("by {by}{}", of(resource_version))),
+        Decision::Merged { changes: 1 } => ("merged", "1 change into the next one, for lack of room".to_owned()),
+        Decision::Merged { changes } => ("merged", format!("{changes} changes into the next one, for lack of room")),
         Decision::Nothing { why } => {
             let why = match why.as_str() {
                 "gone" => "it is gone, and no call is owed for it",
@@ -139,12 +141,13 @@ pub(super) fn decision(decision: &Decision) -> (String, String) {
             let place = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
             ("wrote", format!("{verb} {api_version} {kind} {place}"))
         }
-        Decision::Ended { outcome, reason, took_us, parked, next_ms } => {
+        Decision::Ended { outcome, reason, took_us, parked, skipped, next_ms } => {
             let reason = if reason.is_empty() { String::new() } else { format!(" {reason}") };
-            let next = match (parked, next_ms) {
-                (true, _) => ", parked".to_owned(),
-                (false, Some(next)) => format!(", next try in {}", time(*next)),
-                (false, None) => String::new(),
+            let next = match next_ms {
+                _ if *skipped => ", the change is skipped and the next one told".to_owned(),
+                _ if *parked => ", parked".to_owned(),
+                Some(next) => format!(", next try in {}", time(*next)),
+                None => String::new(),
             };
             ("ended", format!("{outcome}{reason} after {}{next}", short(*took_us)))
         }

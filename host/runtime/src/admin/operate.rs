@@ -197,18 +197,20 @@ pub enum Decision {
     Asked {},
     /// A change was dropped by a field of the document.
     Dropped { by: String, resource_version: u64 },
+    /// Changes that were to be told one by one were given up for lack of room.
+    Merged { changes: u64 },
     /// There was nothing to do: `gone`, `unmatched` or `told`.
     Nothing { why: String },
     /// The guest had asked not to be called yet.
     Held { after_ms: u64 },
     /// Too many other keys fail.
     Full {},
-    /// A call began; `changes` were seen since the one before.
+    /// A call began, for so many changes.
     Called { event: String, cause: String, attempt: u32, revision: u64, resource_version: u64, queued_ms: u64, changes: u64 },
     /// The guest wrote.
     Wrote { verb: String, api_version: String, kind: String, namespace: String, name: String },
-    /// The call ended.
-    Ended { outcome: String, reason: String, took_us: u64, parked: bool, next_ms: Option<u64> },
+    /// The call ended. `skipped`: its change is given up, and the next one is told.
+    Ended { outcome: String, reason: String, took_us: u64, parked: bool, skipped: bool, next_ms: Option<u64> },
     /// The subscription does not cover the key any more.
     Left {},
 }

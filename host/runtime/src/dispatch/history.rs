@@ -72,6 +72,11 @@ pub enum What {
         /// Of the object now.
         version: u64,
     },
+    /// Changes that were to be told one by one were given up for lack of room.
+    Merged {
+        /// So many.
+        changes: u32,
+    },
     /// A worker looked at the key, and there was nothing to do.
     Nothing(Idle),
     /// The guest asked not to be called yet.
@@ -95,6 +100,8 @@ pub enum What {
         version: u64,
         /// Milliseconds in the queue.
         queued: u32,
+        /// For one change, and not for the last state.
+        single: bool,
     },
     /// The guest wrote to the cluster, with success.
     Wrote(Box<Write>),
@@ -176,6 +183,8 @@ pub enum Follows {
     Due(u32),
     /// The key is parked.
     Parked,
+    /// The change is given up, and the key's next one is told.
+    Skipped,
 }
 
 /// A write of the guest.

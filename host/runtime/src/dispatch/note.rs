@@ -45,8 +45,8 @@ impl Dispatcher {
         self.note(key, what);
     }
 
-    /// A call is about to begin.
-    pub(super) fn note_called(&self, key: &TargetKey, delivery: &Delivery, serving: &Serving) {
+    /// A call is about to begin, for a `single` change or for the last state.
+    pub(super) fn note_called(&self, key: &TargetKey, delivery: &Delivery, serving: &Serving, single: bool) {
         let what = What::Called {
             event: delivery.event,
             cause: delivery.cause,
@@ -54,6 +54,7 @@ impl Dispatcher {
             revision: serving.number,
             version: delivery.current.as_ref().map_or(0, |object| number(object.resource_version())),
             queued: milliseconds(delivery.queued),
+            single,
         };
         self.note(key, what);
     }
@@ -62,6 +63,7 @@ impl Dispatcher {
     pub(super) fn note_ended(&self, key: &TargetKey, ended: (End, Why), took: Duration, next: &Next) {
         let now = self.shared.clock.now();
         let follows = match next.due {
+            _ if skips(&ended, next) => Follows::Skipped,
             _ if next.parked => Follows::Parked,
             Some(due) => Follows::Due(milliseconds(due.saturating_sub(now))),
             None => Follows::Nothing,
@@ -79,6 +81,11 @@ impl Dispatcher {
             self.note(&TargetKey::object(Arc::clone(kind), key.clone()), What::Wrote(Box::new(write)));
         }
     }
+}
+
+/// Was one change of several given up? Then its key is parked no longer than until the next one is told.
+pub(super) fn skips(ended: &(End, Why), next: &Next) -> bool {
+    ended.0 == End::Permanent && next.parked && next.again
 }
 
 /// How a call ended, in the history's words: a reason that the plugin did not declare counts as

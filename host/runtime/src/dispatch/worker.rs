@@ -20,7 +20,7 @@ use super::dispatcher::{Dispatcher, Serving, State};
 use super::every::{Lag, Started};
 use super::history::What;
 use super::judge::{self, Case, Judged};
-use super::note::ending;
+use super::note::{ending, skips};
 use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
 
@@ -79,17 +79,18 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
         Decided::Nothing => return (true, judged),
         Decided::Later => return (false, judged),
     };
-    dispatcher.note_called(key, &delivery, &serving);
+    dispatcher.note_called(key, &delivery, &serving, lag.is_some());
     let report = admitted.call(&serving, delivery.clone()).await;
     let finished = finished(&report);
     let ended = ending(&finished, &serving);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
+    let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);
     dispatcher.calls.fetch_add(1, Ordering::Relaxed);
     if !matches!(report.result, Ok(Ok(_))) {
         dispatcher.failures.fetch_add(1, Ordering::Relaxed);
     }
-    CallFinished { plugin: &dispatcher.label, revision: &serving.tag, delivery: &delivery, report: &report, parked: next.parked }
+    CallFinished { plugin: &dispatcher.label, revision: &serving.tag, delivery: &delivery, report: &report, parked }
         .emit(&dispatcher.shared.metrics, |reason| serving.label_of(reason));
     // A time that the guest asked for is a promise, also if the call came from a pass over everything.
     let asked = matches!(report.result, Ok(Ok(Outcome::RequeueAfter(_))));

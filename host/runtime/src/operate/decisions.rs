@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use wharf_core::Cause;
 
 use crate::admin::operate::{Decision, DecisionRow};
 use crate::dispatch::history::{End, Follows, Idle, Past, Record, Sight, What, Why};
@@ -19,7 +20,8 @@ pub(super) struct Now {
 
 /// The records of one key as rows.
 pub(super) fn rows(past: &Past, now: Now) -> Vec<DecisionRow> {
-    let mut changes = 0;
+    // Seen and not told of, and how many of these were given up.
+    let (mut changes, mut merged) = (0_u64, 0_u64);
     let row = |record: &Record| {
         let ago = now.clock.saturating_sub(record.at);
         let what = match &record.what {
@@ -27,7 +29,21 @@ pub(super) fn rows(past: &Past, now: Now) -> Vec<DecisionRow> {
                 changes += 1;
                 decision(&record.what, changes)
             }
-            What::Called { .. } => decision(&record.what, std::mem::take(&mut changes)),
+            What::Called { single: false, .. } => {
+                merged = 0;
+                decision(&record.what, std::mem::take(&mut changes))
+            }
+            // One change, and those that were merged into it; again if it failed.
+            What::Called { cause: Cause::Watch | Cause::ChangedOffline, .. } => {
+                let told = std::mem::take(&mut merged).saturating_add(1);
+                changes = changes.saturating_sub(told);
+                decision(&record.what, told)
+            }
+            What::Called { .. } => decision(&record.what, 0),
+            What::Merged { changes: given_up } => {
+                merged = merged.saturating_add(u64::from(*given_up));
+                decision(&record.what, u64::from(*given_up))
+            }
             what => decision(what, changes),
         };
         // Out of range only for clocks that are wrong by thousands of years.
@@ -42,10 +58,11 @@ fn decision(what: &What, changes: u64) -> Decision {
         What::Seen { how, version, gone } => Decision::Seen { how: sight(*how).to_owned(), resource_version: *version, gone: *gone },
         What::Asked => Decision::Asked {},
         What::Dropped { by, version } => Decision::Dropped { by: by.as_str().to_owned(), resource_version: *version },
+        What::Merged { .. } => Decision::Merged { changes },
         What::Nothing(idle) => Decision::Nothing { why: why_idle(*idle).to_owned() },
         What::Held { after } => Decision::Held { after_ms: milliseconds(*after) },
         What::Full => Decision::Full {},
-        What::Called { event, cause, attempt, revision, version, queued } => Decision::Called {
+        What::Called { event, cause, attempt, revision, version, queued, .. } => Decision::Called {
             event: event.as_str().to_owned(),
             cause: cause.as_str().to_owned(),
             attempt: *attempt,
@@ -70,9 +87,10 @@ fn decision(what: &What, changes: u64) -> Decision {
             },
             took_us: u64::from(*took),
             parked: *next == Follows::Parked,
+            skipped: *next == Follows::Skipped,
             next_ms: match next {
                 Follows::Due(after) => Some(u64::from(*after)),
-                Follows::Nothing | Follows::Parked => None,
+                Follows::Nothing | Follows::Parked | Follows::Skipped => None,
             },
         },
         What::Left => Decision::Left {},
@@ -115,7 +133,7 @@ pub(super) fn milliseconds(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use wharf_core::{Cause, Event, Gvk, ObjectKey, Reason};
+    use wharf_core::{Event, Gvk, ObjectKey, Reason};
 
     use super::*;
     use crate::dispatch::history::{Dropped, Write};
@@ -123,7 +141,15 @@ mod tests {
     #[test]
     fn a_key_from_first_sight_to_parking() {
         let seen = |how, version| What::Seen { how, version, gone: false };
-        let called = |attempt, version| What::Called { event: Event::Add, cause: Cause::Watch, attempt, revision: 1, version, queued: 0 };
+        let called = |attempt, version| What::Called {
+            event: Event::Add,
+            cause: Cause::Watch,
+            attempt,
+            revision: 1,
+            version,
+            queued: 0,
+            single: false,
+        };
         let write = Write { verb: "apply", kind: Gvk::new("apps", "v1", "Deployment"), key: ObjectKey::new("team-a", "y") };
         let all = [
             seen(Sight::InitialList, 0),
@@ -152,9 +178,27 @@ mod tests {
         );
         assert_eq!(
             json[6],
-            json!({"decision": "ended", "outcome": "retry", "reason": "Busy", "tookUs": 1500, "parked": false, "nextMs": 5})
+            json!({"decision": "ended", "outcome": "retry", "reason": "Busy", "tookUs": 1500, "parked": false, "skipped": false, "nextMs": 5})
         );
         assert_eq!((&json[8]["reason"], &json[8]["parked"]), (&json!("Trap"), &json!(true)));
         assert_eq!(json[9], json!({"decision": "dropped", "by": "events", "resourceVersion": 8}));
+    }
+    /// Of a plugin that is told of each change a call stands for one, and for those merged into it.
+    #[test]
+    fn changes_that_are_told_one_by_one() {
+        let seen = |version| What::Seen { how: Sight::Watch, version, gone: false };
+        let called = |cause, single| What::Called { event: Event::Update, cause, attempt: 1, revision: 1, version: 1, queued: 0, single };
+        let skipped = What::Ended { end: End::Permanent, why: Why::Declared("Bad".into()), took: 1, next: Follows::Skipped };
+        let mut all: Vec<What> = (1..=6).map(seen).collect();
+        all.extend([called(Cause::Watch, true), called(Cause::Retry, true), skipped, What::Merged { changes: 3 }]);
+        all.extend([called(Cause::Watch, true), seen(7), called(Cause::Watch, false)]);
+        let records = all.into_iter().map(|what| Record { at: Duration::ZERO, what });
+        let past = Past { records: records.collect(), ..Past::default() };
+        let rows = rows(&past, Now { clock: Duration::ZERO, world: "2026-01-02T03:04:05Z".parse().unwrap() });
+        let json: Vec<Value> = rows.iter().map(|row| serde_json::to_value(&row.what).unwrap()).collect();
+        let changes = |at: usize| json[at]["changes"].as_u64();
+        assert_eq!([changes(6), changes(7), changes(10), changes(12)], [Some(1), Some(0), Some(4), Some(2)]);
+        assert_eq!((&json[8]["parked"], &json[8]["skipped"]), (&json!(false), &json!(true)));
+        assert_eq!(json[9], json!({"decision": "merged", "changes": 3}));
     }
 }
