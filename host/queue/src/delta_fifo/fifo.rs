@@ -278,13 +278,6 @@ impl<K: Key, T: Clone + Send + 'static> DeltaFifo<K, T> {
         Some(Popped::new(self.shared.clone(), taken))
     }
 
-    /// One key with all its deltas, before its turn. `None` if the key has none, is in work, or waits
-    /// for a retry.
-    pub fn try_pop_key(&self, key: &K) -> Option<Popped<K, T>> {
-        let taken = self.shared.with(|state, _| state.take_key(key))?;
-        Some(Popped::new(self.shared.clone(), taken))
-    }
-
     /// The oldest delta of one key, before its turn: for a user whose own queue says whose turn it
     /// is, and that keeps only the deltas here. The others stay queued, see [`Popped::take_next`].
     /// `None` if the key has none, is in work, or waits for a retry.

@@ -207,15 +207,6 @@ impl<K: Key, T: Clone> State<K, T> {
         self.take_at(place)
     }
 
-    /// All deltas of one key, before its turn. `None` also if it is in work or waits for a retry.
-    pub(super) fn take_key(&mut self, key: &K) -> Option<Taken<K, T>> {
-        if self.working.contains_key(key) {
-            return None;
-        }
-        let Place::Ready(place) = self.items.place(key)? else { return None };
-        self.take_at(place)
-    }
-
     /// The oldest delta of one key, before its turn. `None` also if it is in work or waits for a retry.
     pub(super) fn take_oldest(&mut self, key: &K) -> Option<Taken<K, T>> {
         if self.working.contains_key(key) || !matches!(self.items.place(key)?, Place::Ready(_)) {

@@ -18,9 +18,10 @@ use wharf_core::{Cause, Object, OwnWrites, TargetKey};
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
-use super::every::{BACKLOG, Every, Lag};
+use super::every::{BACKLOG, Every};
 use super::history::History;
 use super::initial::Initial;
+use super::passed::let_go;
 use super::recall::Prior;
 use super::sources::Sources;
 use super::subscribed::{Announcer, Subscribed};
@@ -209,7 +210,7 @@ impl Dispatcher {
     /// Notes a change of the store and enqueues the key. Called under the informer's lock:
     /// never blocks, never fails.
     pub(super) fn announce(&self, key: TargetKey, change: &Change<'_>, cause: Cause, announcer: &Announcer) {
-        {
+        let given_up = {
             let mut state = self.state.lock();
             // Under the lock: whoever decides next sees the change and the note together, and
             // a swap that makes the announcer active reads the store after this change.
@@ -227,35 +228,15 @@ impl Dispatcher {
             {
                 state.ledger.lag(here, change.old);
                 // An old subscription only says what its slots held; the new one tells of the change.
-                if active {
-                    self.keep(&key, change);
-                }
+                if active { self.keep(&key, change) } else { Vec::new() }
             } else {
                 state.ledger.observe(here, change.old, change.final_state, change.final_known);
+                Vec::new()
             }
-        }
+        };
+        self.merged(given_up);
         self.note_seen(&key, change);
         self.enqueue(key, cause);
-    }
-
-    /// Keeps a change for a plugin that is told of each. If there is no room, all that wait are given
-    /// up: their keys are in the queue, and are told of what the store holds.
-    fn keep(&self, key: &TargetKey, change: &Change<'_>) {
-        let cause = if change.cause == ChangeCause::Watch { Cause::Watch } else { Cause::ChangedOffline };
-        if self.every.note(key, change, cause).is_err() {
-            let given_up = self.every.clear().saturating_add(1);
-            self.shared.metrics.changes_merged(&self.label, given_up);
-        }
-    }
-
-    /// What a key has before it, if it is told of each change.
-    pub(super) fn lag(&self, subscribed: &Subscribed, key: &TargetKey) -> Option<Lag> {
-        let lag = self.every.of(key)?;
-        if subscribed.subscription(key).is_some_and(|wanted| wanted.every_event) {
-            return Some(lag);
-        }
-        lag.give_up();
-        None
     }
 
     /// A subscription's period is over for a key that did not change. Called under the

@@ -3,17 +3,19 @@
 //! Owns the changes of the keys that lag behind the store, in a `DeltaFifo` that is bounded in
 //! bytes. When a key's turn comes, is the work queue's to say; which call a change leads to, the
 //! table's. Where changes were given up (the bound, a restart) the table takes over: it tells of
-//! the difference to what the store holds now.
+//! the difference to the next change of the key, or to what the store holds now. For lack of room the
+//! key that has the most is given up first: a key that is stuck costs the others nothing.
 
 use std::sync::Arc;
 
 use wharf_cache::Change;
 use wharf_core::ledger::{Finished, Here, Next, Start, Time};
 use wharf_core::{Cause, Event, Object, TargetKey};
-use wharf_queue::{Delta, DeltaFifo, DeltaOptions, Popped};
+use wharf_queue::{Delta, DeltaFifo, DeltaOptions, Evicted, Popped};
 
 use super::dispatcher::State;
 use super::judge::{self, Judged};
+use super::passed::Passed;
 use super::subscribed::Subscribed;
 
 /// The bytes of changes that a plugin may have before it: their JSON and a little more.
@@ -41,6 +43,16 @@ impl Step {
         Here { key, slot: None, now: self.0.new.as_ref() }
     }
 
+    /// Why it was announced.
+    pub(super) fn cause(&self) -> Cause {
+        self.0.cause
+    }
+
+    /// What was there after this change.
+    pub(super) fn now(&self) -> Option<&Arc<Object>> {
+        self.0.new.as_ref()
+    }
+
     fn bytes(&self) -> usize {
         let shown = self.0.new.as_ref().or(self.0.final_state.as_ref());
         shown.map_or(0, |object| object.json().len())
@@ -51,9 +63,9 @@ impl Step {
 #[derive(Debug)]
 pub(super) struct Every(DeltaFifo<TargetKey, Step>);
 
-/// There was no room for a change: from here on the order of changes has a gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Overflow;
+/// Changes of one key that are not told any more: its order has a gap. They keep objects alive, which
+/// may be many: let go of them under no lock, or see `passed::let_go`.
+pub(super) type GivenUp = Evicted<TargetKey, Step>;
 
 impl Every {
     /// No change, and room for so many bytes.
@@ -61,8 +73,10 @@ impl Every {
         Self(DeltaOptions::new(limit, |step: &Step| step.0.key.clone(), Step::bytes).build())
     }
 
-    /// Notes a change behind those that the key has already.
-    pub(super) fn note(&self, key: &TargetKey, change: &Change<'_>, cause: Cause) -> Result<(), Overflow> {
+    /// Notes a change behind those that the key has already. Where there is no room for it, keys are
+    /// given up until there is, those that have the most first. Quick: it costs the logarithm of the keys,
+    /// for the change and for each key given up, and lets go of no object.
+    pub(super) fn note(&self, key: &TargetKey, change: &Change<'_>, cause: Cause) -> Vec<GivenUp> {
         let step = Step(Arc::new(Seen {
             key: key.clone(),
             old: change.old.cloned(),
@@ -71,18 +85,19 @@ impl Every {
             final_known: change.final_known,
             cause,
         }));
-        self.0.update(step).map_err(|_| Overflow)
+        // It has no transformer, is never closed, and never refuses anything else.
+        self.0.update_evicting(step).unwrap_or_default()
     }
 
-    /// The changes that a key has before it, for the worker that has the key; until they are dropped
+    /// The changes that a key has before it, for the worker that has the key; until that is dropped
     /// nobody else gets them. What was not completed stays.
     pub(super) fn of(&self, key: &TargetKey) -> Option<Lag> {
-        self.0.try_pop_key(key).map(Lag)
+        self.0.try_pop_oldest(key).map(Lag)
     }
 
-    /// Gives up all changes.
-    pub(super) fn clear(&self) -> usize {
-        self.0.clear()
+    /// Gives up the changes of a key. One that is in work stays so.
+    pub(super) fn give_up(&self, key: &TargetKey) -> Option<GivenUp> {
+        self.0.evict(key)
     }
 
     /// The bytes of all changes.
@@ -91,23 +106,20 @@ impl Every {
     }
 }
 
-/// What a key in work has before it; never empty until its last change is completed.
+/// What a key in work has before it. Only the oldest change is taken out, so that the others can be
+/// given up also while a call runs.
 #[derive(Debug)]
 pub(super) struct Lag(Popped<TargetKey, Step>);
 
 impl Lag {
-    /// The oldest change.
+    /// The change in work.
     fn step(&self) -> Option<Step> {
         self.0.oldest().and_then(Delta::object).cloned()
     }
 
-    /// None of the changes is told: their subscription does not want that any more.
-    pub(super) fn give_up(self) {
-        self.0.done();
-    }
-
     /// Goes through the changes up to the first that needs a call, or that has to wait for one.
-    /// `None` if none of them does: the plugin was told of all that was announced.
+    /// `None` if none of them does: the plugin was told of all that was announced. What it passes
+    /// over is `passed`.
     pub(super) fn start(
         mut self,
         state: &mut State,
@@ -115,10 +127,14 @@ impl Lag {
         key: &TargetKey,
         judged: Option<&Judged>,
         (now, revision): (Time, u64),
+        passed: &mut Passed,
     ) -> Option<Started> {
         let State { ledger, own, .. } = state;
         let verdict = |old: Option<&Arc<Object>>, new: &Arc<Object>| judge::verdict(subscribed, key, own, judged, (old, new));
         for _ in 0..IN_A_TURN {
+            if !self.0.take_next() {
+                return None;
+            }
             let step = self.step()?;
             let here = step.here(key);
             let Seen { old, final_state, final_known, cause, .. } = &*step.0;
@@ -131,6 +147,8 @@ impl Lag {
                 Start::Again => {}
                 Start::Nothing { dropped, .. } if dropped.is_some() || !failing => {
                     self.0.complete_oldest();
+                    let matches = dropped.is_none() && step.now().is_some_and(|now| subscribed.matches(key, now));
+                    passed.over(step, matches, dropped);
                 }
                 start => return Some(Started { start, cause: *cause, lag: self }),
             }
@@ -158,10 +176,8 @@ impl Lag {
             Event::Add | Event::Update => succeeded || matches!(finished, Finished::Permanent(_)),
             Event::Delete => matches!(finished, Finished::Done | Finished::Permanent(_)) && seen.now.is_none(),
         };
-        if next.fenced {
-            // The key has left the subscription: what it had before it is of no interest any more.
-            self.0.done();
-        } else if ended {
+        // Fenced: the key has left the subscription, and what it had before it was given up then.
+        if ended || next.fenced {
             self.0.complete_oldest();
         }
         Next { again: next.again || (ended && !caught_up), ..next }

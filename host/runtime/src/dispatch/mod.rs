@@ -19,6 +19,7 @@ mod initial;
 mod judge;
 mod note;
 mod own_writes;
+mod passed;
 mod recall;
 mod related;
 mod remember;

@@ -16,6 +16,7 @@ use wharf_core::{Cause, TargetKey};
 use super::dispatcher::{Dispatcher, Serving};
 use super::history::{Dropped, Sight, What};
 use super::judge;
+use super::passed::let_go;
 use super::subscribed::Subscribed;
 use super::worker;
 
@@ -39,7 +40,7 @@ impl Dispatcher {
     /// subscriptions are returned, so that the caller drops their watches when it wants.
     pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
         let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
-        let (old, keys, first, taken) = {
+        let (old, keys, first, taken, given_up) = {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
             let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
@@ -55,10 +56,8 @@ impl Dispatcher {
             for key in &dropped {
                 self.queue.forget(key);
                 self.note(key, What::Left);
-                if let Some(lag) = self.every.of(key) {
-                    lag.give_up();
-                }
             }
+            let given_up = dropped.iter().filter_map(|key| self.every.give_up(key)).collect();
             for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
             }
@@ -86,8 +85,9 @@ impl Dispatcher {
             keys.extend(taken.iter().flat_map(|taken| &taken.related).map(|key| (key.clone(), Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
             keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
-            (old, keys, first, taken)
+            (old, keys, first, taken, given_up)
         };
+        let_go(given_up);
         if let Some(checkpoint) = &self.shared.checkpoint {
             checkpoint.waker().wake();
         }

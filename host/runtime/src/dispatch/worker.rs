@@ -21,6 +21,7 @@ use super::every::{Lag, Started};
 use super::history::What;
 use super::judge::{self, Case, Judged};
 use super::note::{ending, skips};
+use super::passed::Passed;
 use super::subscribed::{Found, Present, Subscribed};
 use crate::telemetry::events::CallFinished;
 
@@ -121,9 +122,18 @@ async fn decide(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> Decided {
     Decided::Later
 }
 
-/// Asks the table; a call is noted in the ledger before it starts. Or the change that has to be
-/// judged first.
+/// Asks the table. Or the change that has to be judged first.
 fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&Judged>) -> Result<Decided, Case> {
+    let mut passed = Passed::default();
+    let decided = ask(dispatcher, item, judged, &mut passed);
+    // If nothing else was to be said.
+    passed.tell(dispatcher, item.key());
+    decided
+}
+
+/// Asks the table; a call is noted in the ledger before it starts. What is passed over on the way
+/// is said before what was decided.
+fn ask(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&Judged>, passed: &mut Passed) -> Result<Decided, Case> {
     let (key, priority) = (item.key(), item.priority());
     let now = dispatcher.shared.clock.now();
     let (start, idle) = {
@@ -154,8 +164,8 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
             arm(dispatcher, key, priority, Some(now.saturating_add(FULL_PAUSE)), false);
             return Ok(Decided::Nothing);
         }
-        let lag = dispatcher.lag(&subscribed, key);
-        let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, judged, (now, serving.number)));
+        let lag = dispatcher.lag(&subscribed, key, passed);
+        let started = lag.and_then(|lag| lag.start(&mut state, &subscribed, key, judged, (now, serving.number), passed));
         let (start, seen, lag) = match started {
             Some(Started { start, cause, lag }) => (start, Some(cause), Some(lag)),
             None => {
@@ -177,6 +187,7 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
         match start {
             Start::Call(call) => {
                 drop(state);
+                passed.tell(dispatcher, key);
                 judge::note(dispatcher, key, call.dropped);
                 let Some((token, delivery)) = delivery(&subscribed, key, call, cause, item.queued()) else { return Ok(Decided::Nothing) };
                 return Ok(Decided::Call(Box::new(Planned { serving, token, delivery, lag })));
@@ -187,12 +198,17 @@ fn try_decide(dispatcher: &Dispatcher, item: &Item<TargetKey>, judged: Option<&J
             }
         }
     };
+    let said = passed.any();
+    passed.tell(dispatcher, key);
     match start {
         Start::Call(_) | Start::Judge { .. } => {}
         Start::Nothing { next_due, dropped } => {
             judge::note(dispatcher, key, dropped);
             let (cause, object, matches) = idle;
-            dispatcher.note_idle(key, cause, object.as_ref(), matches, dropped);
+            // Why its changes lead to no call was said of each.
+            if dropped.is_some() || !said {
+                dispatcher.note_idle(key, cause, object.as_ref(), matches, dropped);
+            }
             arm(dispatcher, key, priority, next_due, false);
         }
         Start::Held { until } => {

@@ -1,9 +1,13 @@
 //! `delivery: every-event`: each change is told by itself, in order, for as long as there is room.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use wharf_core::filter::Filters;
 use wharf_core::plugin::Subscription;
-use wharf_core::{Delivery, Failure, Fault, Outcome};
+use wharf_core::{Delivery, Dropped, Failure, Fault, Outcome, Pointer};
+use wharf_runtime::dispatch::history::{End, Follows, Idle, What};
 
 use crate::cluster::Cluster;
 use crate::plugin::{Answer, Plugin, done, subscription};
@@ -117,6 +121,9 @@ async fn a_permanent_failure_skips_its_change() {
     plugin.calls(3).await;
     plugin.idle().await;
     assert_eq!(plugin.so_far(), ["add x 1 (watch)", "update x 2 (watch), was 1", "update x 3 (watch), was 1"]);
+    let ended = |what| if let What::Ended { end, next, .. } = what { Some((end, next)) } else { None };
+    let ended: Vec<_> = plugin.decided("x").into_iter().filter_map(ended).collect();
+    assert_eq!(ended, [(End::Done, Follows::Nothing), (End::Permanent, Follows::Skipped), (End::Done, Follows::Nothing)]);
 }
 
 /// When there is no room the table takes over: the last state is told, and nothing is lost.
@@ -143,6 +150,83 @@ async fn an_overflow_merges_changes_and_loses_no_last_state() {
     let last = calls.iter().rfind(|call| call.contains(" x ")).unwrap();
     assert!(last.starts_with("update x 1001 "), "{last}");
     assert_eq!(plugin.dispatcher.stats().backlog_bytes, 0);
+}
+
+/// One key whose handler fails for ever takes no room from others: its changes are merged, which is
+/// counted and noted, and theirs are told one by one.
+#[tokio::test(start_paused = true)]
+async fn a_stuck_key_takes_no_room_from_others() {
+    let cluster = Cluster::default();
+    let informers = cluster.informers();
+    let stuck = Arc::new(AtomicBool::new(true));
+    let plugin = Plugin::new(&informers, {
+        let stuck = Arc::clone(&stuck);
+        move |delivery: &Delivery| match &*delivery.key.name {
+            "stuck" if stuck.load(Ordering::SeqCst) => (Duration::from_millis(1), Ok(Err(Failure::Retry(fault())))),
+            "stuck" => done(delivery),
+            _ => takes(60),
+        }
+    });
+    plugin.serve(every(), 2).await;
+    cluster.pad(20_000);
+    cluster.put("stuck", 'x', 0, 0);
+    plugin.calls(1).await;
+    let put = |name: &str, changes: u64| (0..changes).map(|status| cluster.put(name, 'x', 0, status)).collect::<Vec<_>>();
+    let mut calm = put("calm", 10);
+    // More than there is room for.
+    let last = put("stuck", 1_000).pop().unwrap();
+    calm.extend(put("calm", 10));
+    let versions = |name: &str| -> Vec<u64> {
+        let calls = plugin.so_far();
+        let of_name = calls.iter().filter_map(|call| call.split_once(&format!(" {name} ")));
+        of_name.map(|(_, rest)| rest.split(' ').next().unwrap().parse().unwrap()).collect()
+    };
+    // 20 calls of a minute, while the other key fails.
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(versions("calm"), calm);
+    stuck.store(false, Ordering::SeqCst);
+    plugin.idle().await;
+    assert_eq!((versions("calm"), versions("stuck").pop()), (calm, Some(last)));
+    let merged = |name: &str| {
+        plugin.decided(name).into_iter().filter_map(|what| if let What::Merged { changes } = what { Some(changes) } else { None })
+    };
+    let given_up: u32 = merged("stuck").sum();
+    assert!(given_up > 500 && merged("calm").next().is_none(), "{given_up}");
+    assert_eq!(plugin.metric(r#"wharf_changes_merged_total{plugin="a/native"}"#), u64::from(given_up));
+    assert_eq!(plugin.dispatcher.stats().backlog_bytes, 0);
+}
+
+/// What the filters drop is counted and noted as for a plugin that gets the latest state, also if
+/// it is many changes at once.
+#[tokio::test(start_paused = true)]
+async fn changes_that_are_passed_over_are_counted_and_noted() {
+    let filters = || Filters { only_if_changed: vec![Pointer::parse("/data/spec").unwrap()], expressions: Vec::new() };
+    let mut all = Vec::new();
+    for (every_event, at_once) in [(false, false), (true, false), (true, true)] {
+        let cluster = Cluster::default();
+        let informers = cluster.informers();
+        let plugin = Plugin::new(&informers, done);
+        let label_selector = wharf_core::Selector::parse("l=x").unwrap();
+        plugin.serve(Subscription { every_event, label_selector, filters: filters(), ..subscription() }, 1).await;
+        // The last one does not match, and so did nothing before it.
+        for (name, label, spec, status) in [("x", 'x', 0, 0), ("x", 'x', 0, 1), ("x", 'x', 0, 2), ("x", 'x', 1, 2), ("y", 'y', 0, 0)] {
+            cluster.put(name, label, spec, status);
+            if !at_once {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(plugin.so_far(), ["add x 1 (watch)", "update x 4 (watch), was 3"]);
+        let dropped = plugin.metric(r#"wharf_changes_dropped_total{plugin="a/native",filter="onlyIfChanged"}"#);
+        let quiet = |what: &What| matches!(what, What::Dropped { .. } | What::Nothing(_) | What::Ended { .. });
+        let decided = |name| plugin.decided(name).into_iter().filter(quiet).collect::<Vec<_>>();
+        all.push((dropped, decided("x"), decided("y")));
+    }
+    let (dropped, x, y) = &all[0];
+    assert_eq!((*dropped, y), (2, &vec![What::Nothing(Idle::Unmatched)]));
+    let by = Dropped::OnlyIfChanged;
+    assert_eq!(x[1..3], [What::Dropped { by, version: 2 }, What::Dropped { by, version: 3 }]);
+    assert!(all.iter().all(|each| *each == all[0]), "{all:#?}");
 }
 
 /// A subscription that stops asking for each change gets the last state at once.

@@ -12,9 +12,10 @@ use wharf_cache::Informers;
 use wharf_core::grant::Namespaces;
 use wharf_core::ledger::Policy;
 use wharf_core::plugin::{Limits, PluginName, Replay, Subscription};
-use wharf_core::{Delivery, Event, Failure, Gvk, Outcome, Strike};
+use wharf_core::{Delivery, Event, Failure, Gvk, ObjectKey, Outcome, Strike, TargetKey};
 use wharf_engine::{Admission, CallReport};
 use wharf_runtime::clock::Clock;
+use wharf_runtime::dispatch::history::What;
 use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
 use wharf_runtime::telemetry::Metrics;
 
@@ -72,6 +73,7 @@ fn said(delivery: &Delivery) -> String {
 /// A dispatcher with its handler.
 pub(crate) struct Plugin {
     pub(crate) dispatcher: Arc<Dispatcher>,
+    metrics: Arc<Metrics>,
     informers: Informers,
     callee: Arc<dyn Callee>,
     begun: watch::Sender<Vec<String>>,
@@ -88,16 +90,19 @@ impl Plugin {
 
     /// Likewise, with another handler.
     pub(crate) fn of(informers: &Informers, callee: Arc<dyn Callee>) -> Self {
+        let name = PluginName { namespace: "a".into(), name: "native".into() };
+        let metrics = Metrics::new();
+        metrics.add_plugin(&name.to_string());
         let shared = Arc::new(Shared {
             clock: Clock::start(),
-            metrics: Metrics::new(),
+            metrics: Arc::clone(&metrics),
             policy: Policy::default(),
-            history_bytes: 1 << 16,
+            history_bytes: 1 << 20,
             checkpoint: None,
         });
-        let name = PluginName { namespace: "a".into(), name: "native".into() };
         Self {
             dispatcher: Dispatcher::new(name, shared),
+            metrics,
             informers: informers.clone(),
             callee,
             begun: watch::Sender::new(Vec::new()),
@@ -140,6 +145,19 @@ impl Plugin {
     /// The calls so far.
     pub(crate) fn so_far(&self) -> Vec<String> {
         self.begun.borrow().clone()
+    }
+
+    /// The value of a metric that has one.
+    pub(crate) fn metric(&self, series: &str) -> u64 {
+        let text = self.metrics.encode().unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(series)).unwrap_or_else(|| panic!("{series} is not in {text}"));
+        line.trim().parse().unwrap()
+    }
+
+    /// What was decided about an object, the oldest first.
+    pub(crate) fn decided(&self, name: &str) -> Vec<What> {
+        let key = TargetKey::object(subscription().kind, ObjectKey::new("a", name));
+        self.dispatcher.explain(&key, "ConfigMap", None).past.records.into_iter().map(|record| record.what).collect()
     }
 
     /// Waits until nothing waits and nothing runs; wait for the first call before.
