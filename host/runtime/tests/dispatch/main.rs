@@ -6,6 +6,7 @@
 
 mod cluster;
 mod every_event;
+mod every_version;
 mod filters;
 mod flood;
 mod plugin;
