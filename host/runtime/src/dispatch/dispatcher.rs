@@ -21,7 +21,6 @@ use super::callee::Callee;
 use super::every::{BACKLOG, Every};
 use super::history::History;
 use super::initial::Initial;
-use super::passed::let_go;
 use super::recall::Prior;
 use super::sources::Sources;
 use super::subscribed::{Announcer, Subscribed};
