@@ -21,7 +21,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for (test, what) in [("model", "of the ledger"), ("dispatch", "of the whole of dispatch")] {
         let mut tests = cargo();
         tests.current_dir(root).env(HISTORIES, &histories);
-        tests.args(["test", "--workspace", "--test", test, "--", "promises"]);
+        // A million times over, better code is worth its compilation.
+        tests.args(["test", "--config", "profile.dev.package.wharf-runtime.opt-level=2", "--workspace", "--test", test, "--", "promises"]);
         step(&format!("{histories} histories {what}; {HISTORIES} changes that"), || run_command(&mut tests))?;
     }
     Ok(())
