@@ -35,6 +35,16 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Call a plugin again for objects for which it failed
     Retry(RetryArgs),
+    /// Stage what is wished of a plugin once more, also if it was withdrawn
+    Reload(OrderArgs),
+    /// Go back to an earlier revision of a plugin
+    Rollback(RollbackArgs),
+    /// Show the revisions of plugins that are kept
+    History(HistoryArgs),
+    /// Call a plugin for nothing until it is resumed; changes wait
+    Pause(OrderArgs),
+    /// Call a paused plugin for what has happened
+    Resume(OrderArgs),
     /// Show objects of the cluster, and each change
     Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
@@ -237,6 +247,48 @@ pub struct RetryArgs {
     /// Namespace of an object that names none [default: that of the plugin]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// `wharf reload`, `wharf pause` and `wharf resume`.
+#[derive(Debug, Args)]
+pub struct OrderArgs {
+    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: String,
+    /// Of several plugins of one name, the one there
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Which host
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// `wharf rollback`.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// The revision to go back to, as `wharf history` shows it [default: the last good one before]
+    #[arg(long, value_name = "REVISION")]
+    pub to_revision: Option<u64>,
+    /// Which plugin
+    #[command(flatten)]
+    pub order: OrderArgs,
+}
+
+/// `wharf history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Only of this plugin: NAMESPACE/NAME, or NAME if only one has it
+    #[arg(value_name = "PLUGIN")]
+    pub plugin: Option<String>,
+    /// Only of plugins of this namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Output format [default: table]
+    #[arg(short, long, value_enum)]
+    pub output: Option<Output>,
     /// Which host
     #[command(flatten)]
     pub host: HostArgs,

@@ -9,6 +9,7 @@ mod get;
 mod host;
 mod inspect;
 mod invoke;
+mod order;
 mod rbac;
 mod report;
 mod retry;
@@ -25,6 +26,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use report::CliError;
+use wharf_runtime::admin::operate::OrderWord;
 
 /// Runs one command line, given with the program's name, to its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -57,6 +59,11 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Watch(args) => get::watch(*args),
         Command::Explain(args) => explain::run(args),
         Command::Retry(args) => retry::run(args),
+        Command::Reload(args) => order::run(args, OrderWord::Reload),
+        Command::Rollback(args) => order::rollback(args),
+        Command::History(args) => get::history(args),
+        Command::Pause(args) => order::run(args, OrderWord::Pause),
+        Command::Resume(args) => order::run(args, OrderWord::Resume),
         Command::Rbac(args) => rbac::run(&args),
         Command::Version(args) => version::run(&args),
     }

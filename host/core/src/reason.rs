@@ -99,6 +99,10 @@ reasons! {
     Undecodable => "look at the object in the message; the informer lists again until it can be read",
     /// What plugins were told cannot be written to the data folder, or not be read from it.
     CheckpointUnusable => "look at the disk of the data folder: room, rights, faults; events are handled meanwhile, and after a restart all over again",
+    /// A revision was withdrawn, because it was worse than the one before or an operator did not want it.
+    RolledBack => "correct the plugin and bring the new component; `wharf reload` takes the same one once more",
+    /// The last revisions of plugins cannot be written to the data folder, or not be read from it.
+    RevisionsUnusable => "look at the disk of the data folder: room, rights, faults; what serves goes on, but cannot be gone back to",
     /// The host could not read a folder, file or setting of its own.
     HostConfigInvalid => "correct the setting that the message names; `wharf run --print-config` shows where each comes from",
 }

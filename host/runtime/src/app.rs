@@ -29,6 +29,7 @@ use crate::fairness::Fairness;
 use crate::operate::Operator;
 use crate::plugins::Registry;
 use crate::plugins::directory::Directory;
+use crate::plugins::revisions::Revisions;
 use crate::plugins::stage::Stage;
 use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
@@ -39,6 +40,9 @@ use crate::telemetry::metrics::Metrics;
 
 /// How long a host waits for its API server when it starts.
 const REACHED: Duration = Duration::from_secs(30);
+
+/// Revisions of each plugin that are kept on disk.
+const KEEP_REVISIONS: usize = 10;
 
 /// Why a host did not start.
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +150,8 @@ impl Host {
             history_bytes: settings.history_bytes,
             checkpoint: checkpoint.clone(),
         });
-        let registry = Registry::new(stage, shared);
+        let revisions = revisions(settings).await;
+        let registry = Registry::new(stage, shared, revisions);
         let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint.clone()));
         metrics.on_scrape(status.scraper());
@@ -215,6 +220,23 @@ async fn checkpoint(settings: &Settings, clock: Clock, metrics: &Arc<Metrics>) -
         Err(error) => {
             CheckpointFailed { error: &error.to_string(), first: true }.emit(metrics);
             Ok(None)
+        }
+    }
+}
+
+/// Where revisions are kept. Without that place plugins serve all the same.
+async fn revisions(settings: &Settings) -> Option<Arc<Revisions>> {
+    let (folder, keep) = (settings.data_directory.join("revisions"), KEEP_REVISIONS);
+    let opened = tokio::task::spawn_blocking(move || {
+        let revisions = Revisions::open(&folder, keep)?;
+        Ok(revisions)
+    });
+    match opened.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+        Ok(revisions) => Some(Arc::new(revisions)),
+        Err(error) => {
+            let reason = Reason::RevisionsUnusable;
+            tracing::error!(target: "wharf::host", %reason, %error, hint = reason.hint(), "revisions are not kept");
+            None
         }
     }
 }

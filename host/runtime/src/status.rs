@@ -110,6 +110,7 @@ impl StatusSource for HostStatus {
                 }
                 _ => (status.state.as_str(), "", String::new()),
             };
+            let state = if status.paused && status.state != PluginState::Suspended { "Paused" } else { state };
             PluginRow {
                 namespace: status.name.namespace.to_string(),
                 name: status.name.name.to_string(),
@@ -118,6 +119,8 @@ impl StatusSource for HostStatus {
                 state: state.to_owned(),
                 reason: reason.to_owned(),
                 message,
+                step: status.step.map(|(step, _)| step.as_str().to_owned()).unwrap_or_default(),
+                step_seconds: status.step.map_or(0, |(_, since)| since.as_secs()),
                 subscriptions: status.subscriptions,
                 synced: status.stats.synced,
                 calls: status.stats.calls,

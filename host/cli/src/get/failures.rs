@@ -4,6 +4,7 @@
 use serde_json::Value;
 use wharf_runtime::admin::operate::{FailureRow, FailuresRow};
 
+use super::question;
 use crate::args::{GetArgs, Output};
 use crate::exit;
 use crate::host;
@@ -11,25 +12,8 @@ use crate::report::{CliError, print_data};
 use crate::table::{Table, age};
 
 pub(super) fn run(args: &GetArgs) -> Result<u8, CliError> {
-    let mut path = "/v1/failures".to_owned();
-    let plugin = match args.names.as_slice() {
-        [] => None,
-        [plugin] => Some(plugin),
-        _ => return Err(CliError::new(exit::USAGE, "failures are shown of one plugin, or of all").hint("wharf get failures [PLUGIN]")),
-    };
-    let mut question = '?';
-    for (name, value) in [
-        ("plugin", plugin),
-        ("namespace", args.look.namespace.as_ref().filter(|namespace| !namespace.is_empty() && !args.look.all_namespaces)),
-    ] {
-        let Some(value) = value else { continue };
-        if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/')) {
-            return Err(CliError::new(exit::USAGE, format!("{value:?} is no name of a {name}")).hint("names have letters, digits, - and ."));
-        }
-        path.push(question);
-        path.push_str(&format!("{name}={value}"));
-        question = '&';
-    }
+    let namespace = args.look.namespace.as_deref().filter(|_| !args.look.all_namespaces);
+    let path = question("/v1/failures", &args.names, namespace)?;
     let answer = host::get(&args.host, &path)?;
     print_data(&text(&answer, args.look.output())?)?;
     Ok(exit::OK)

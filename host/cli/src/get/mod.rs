@@ -1,5 +1,5 @@
 //! `wharf get` and `wharf watch`: what was asked for, and of whom. Words of a host go to
-//! `host` and `failures`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
+//! `host`, `failures` and `revisions`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
 //! `print` writes it.
 
 mod ask;
@@ -7,8 +7,9 @@ mod cluster;
 mod failures;
 mod host;
 mod print;
+mod revisions;
 
-use crate::args::{GetArgs, WatchArgs};
+use crate::args::{GetArgs, HistoryArgs, Output, WatchArgs};
 use crate::exit;
 use crate::report::CliError;
 use ask::{Mode, Wish};
@@ -17,6 +18,11 @@ pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
     if matches!(&*args.what, "failures" | "failure") {
         refuse_for_host(&args)?;
         return failures::run(&args);
+    }
+    if matches!(&*args.what, "revisions" | "revision") {
+        refuse_for_host(&args)?;
+        let namespace = args.look.namespace.as_deref().filter(|_| !args.look.all_namespaces);
+        return revisions::run(&args.names, namespace, args.look.output(), &args.host);
     }
     match host::wish(&args.what, &args.names) {
         Some((what, names)) => {
@@ -34,10 +40,40 @@ pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
     }
 }
 
+pub(crate) fn history(args: HistoryArgs) -> Result<u8, CliError> {
+    let HistoryArgs { plugin, namespace, output, host } = args;
+    let names: Vec<String> = plugin.into_iter().collect();
+    revisions::run(&names, namespace.as_deref(), output.unwrap_or(Output::Table), &host)
+}
+
 pub(crate) fn watch(args: WatchArgs) -> Result<u8, CliError> {
     let names: Vec<String> = args.name.into_iter().collect();
     let mode = if args.look.raw { Mode::Raw } else { Mode::Follow };
     cluster::run(Wish::new(&args.kind, &names, mode, &args.look)?, &args.look)
+}
+
+/// A path with what it is asked of: one plugin, those of a namespace, or all.
+fn question(path: &str, names: &[String], namespace: Option<&str>) -> Result<String, CliError> {
+    let plugin = match names {
+        [] => None,
+        [plugin] => Some(plugin.as_str()),
+        _ => {
+            let error = "they are shown of one plugin, or of all";
+            return Err(CliError::new(exit::USAGE, error).hint("name one plugin, or none"));
+        }
+    };
+    let namespace = namespace.filter(|namespace| !namespace.is_empty());
+    let (mut path, mut sign) = (path.to_owned(), '?');
+    for (name, value) in [("plugin", plugin), ("namespace", namespace)] {
+        let Some(value) = value else { continue };
+        if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '/')) {
+            return Err(CliError::new(exit::USAGE, format!("{value:?} is no name of a {name}")).hint("names have letters, digits, - and ."));
+        }
+        path.push(sign);
+        path.push_str(&format!("{name}={value}"));
+        sign = '&';
+    }
+    Ok(path)
 }
 
 /// A host has no selectors, and tells of no changes.

@@ -6,10 +6,13 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::changes::Changes;
 use super::fields::{Problem, excerpt};
 use super::limits::AskedLimits;
 use super::names::{LABEL_HINT, is_label};
+use super::read::{API_VERSION, KIND};
 use crate::Reason;
 use crate::event::Event;
 use crate::filter::Filters;
@@ -59,15 +62,28 @@ pub struct PluginDocument {
     pub grants: Grants,
     /// `spec.limits`: only what the document gives.
     pub limits: AskedLimits,
+    /// `spec.suspend`: it is told of nothing until this is false again, and then of what has changed.
+    pub suspend: bool,
     /// `spec.rollout.replay`.
     pub replay: Replay,
+    /// `spec.rollout.bake`: for so long a new revision is compared with the one before it; zero: not
+    /// at all.
+    pub bake: Duration,
     /// `spec.isolation`.
     pub isolation: Isolation,
     /// `spec.config` as compact JSON text; `{}` if absent.
     pub config: Arc<str>,
+    /// The document itself, as compact JSON, with nothing of its metadata but the name: from this it
+    /// can be read again.
+    pub source: Arc<str>,
 }
 
 impl PluginDocument {
+    /// `spec.rollout.bake` where the document does not give it.
+    pub const BAKE: Duration = Duration::from_secs(60);
+    /// What `spec.rollout.bake` may be.
+    pub const BAKES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
+
     /// The document that stands for a bare `.wasm` file, in the namespace `default`: no
     /// grants, everything that the component asks for in that namespace, the host's
     /// identity.
@@ -81,6 +97,10 @@ impl PluginDocument {
             message: format!("{} is no name for a plugin", excerpt(name)),
             hint: format!("rename the file, or write a document for it: {LABEL_HINT}"),
         })?;
+        let source = json!({
+            "apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": &*name.name, "namespace": &*name.namespace},
+            "spec": {"component": {"file": file}},
+        });
         Ok(Self {
             name,
             component: ComponentRef::File(file.to_owned()),
@@ -88,9 +108,12 @@ impl PluginDocument {
             subscribe: None,
             grants: Grants::default(),
             limits: AskedLimits::default(),
+            suspend: false,
             replay: Replay::default(),
+            bake: Self::BAKE,
             isolation: Isolation::default(),
             config: "{}".into(),
+            source: source.to_string().into(),
         })
     }
 }

@@ -2,11 +2,13 @@
 //! version does not have is refused, never ignored. Owns the document's own fields; entries
 //! of `subscribe` are read by `entries`, limits by `limits`.
 
-use serde_json::Value;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay};
 use super::entries::{self, Author};
-use super::fields::{Node, Object, Problem, Problems, Refused, excerpt};
+use super::fields::{Node, Problem, Problems, Refused, excerpt};
 use super::limits::AskedLimits;
 use super::names::{LABEL_HINT, is_label, is_subdomain};
 use crate::Reason;
@@ -56,9 +58,6 @@ const GRANTS_NOT_BUILT: [Refused; 9] = {
         Refused { field: "secrets", hint: "remove it: name apiVersion v1 and kind Secret in an entry of subscribe" },
     ]
 };
-const ROLLOUT_NOT_BUILT: [Refused; 1] =
-    [Refused { field: "bake", hint: "remove it: a new revision serves at once, and a broken one never starts" }];
-
 const ISOLATIONS: [(&str, Isolation); 2] = [("reuse", Isolation::Reuse), ("fresh", Isolation::Fresh)];
 
 /// Reads a Plugin document.
@@ -110,7 +109,7 @@ fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> 
     let component = spec.required("component", problems).and_then(|n| component(&n, problems));
     let account_hint = "lower case letters, digits, '-' and '.', at most 253, beginning and ending with a letter or digit";
     let service_account = spec.get("serviceAccountName").and_then(|n| n.checked(is_subdomain, "name", account_hint, problems));
-    suspend(&spec, problems);
+    let suspend = spec.get("suspend").and_then(|n| n.flag(problems)).unwrap_or_default();
     let subscribe = spec.get("subscribe").map(|n| {
         if n.value().as_array().is_some_and(Vec::is_empty) {
             problems.invalid(
@@ -123,19 +122,23 @@ fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> 
     });
     let cluster = spec.get("grants").map(|n| grants(&n, &Namespaces::Some(vec![own]), problems)).unwrap_or_default();
     let limits = spec.get("limits").map(|n| AskedLimits::read(&n, problems)).unwrap_or_default();
-    let replay = spec.get("rollout").and_then(|n| rollout(&n, problems)).unwrap_or_default();
+    let (replay, bake) = spec.get("rollout").map(|n| rollout(&n, problems)).unwrap_or_default();
     let isolation = spec.get("isolation").and_then(|n| n.choice(&ISOLATIONS, problems)).unwrap_or_default();
     let config = spec.get("config").and_then(|n| config(&n, problems)).unwrap_or_else(|| "{}".to_owned());
+    let name = name?;
     Some(PluginDocument {
-        name: name?,
         component: component?,
         service_account: service_account.map(Into::into),
         subscribe,
         grants: Grants { cluster },
         limits,
-        replay,
+        suspend,
+        replay: replay.unwrap_or_default(),
+        bake: bake.unwrap_or(PluginDocument::BAKE),
         isolation,
         config: config.into(),
+        source: source(&name, spec_node.value()).into(),
+        name,
     })
 }
 
@@ -173,14 +176,6 @@ fn component(node: &Node<'_>, problems: &mut Problems) -> Option<ComponentRef> {
         return None;
     }
     Some(ComponentRef::File(text.to_owned()))
-}
-
-fn suspend(spec: &Object<'_>, problems: &mut Problems) {
-    if let Some(node) = spec.get("suspend")
-        && node.flag(problems) == Some(true)
-    {
-        problems.add(Reason::NotSupported, node.at(), "suspend: true is not supported", "remove the document to stop the plugin");
-    }
 }
 
 fn grants(node: &Node<'_>, own: &Namespaces, problems: &mut Problems) -> Vec<ClusterGrant> {
@@ -221,9 +216,17 @@ fn verbs(node: &Node<'_>, problems: &mut Problems) -> Option<Vec<Verb>> {
     Some(verbs)
 }
 
-fn rollout(node: &Node<'_>, problems: &mut Problems) -> Option<Replay> {
-    let object = node.object(&["replay"], &ROLLOUT_NOT_BUILT, problems)?;
-    object.get("replay")?.choice(&[("all", Replay::All), ("failed", Replay::Failed), ("none", Replay::None)], problems)
+fn rollout(node: &Node<'_>, problems: &mut Problems) -> (Option<Replay>, Option<Duration>) {
+    let Some(object) = node.object(&["replay", "bake"], &[], problems) else { return (None, None) };
+    let replays = [("all", Replay::All), ("failed", Replay::Failed), ("none", Replay::None)];
+    let replay = object.get("replay").and_then(|n| n.choice(&replays, problems));
+    (replay, object.get("bake").and_then(|n| n.duration(&PluginDocument::BAKES, problems)))
+}
+
+/// What is needed to read the document again.
+fn source(name: &PluginName, spec: &Value) -> String {
+    json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": &*name.name, "namespace": &*name.namespace}, "spec": spec})
+        .to_string()
 }
 
 fn config(node: &Node<'_>, problems: &mut Problems) -> Option<String> {

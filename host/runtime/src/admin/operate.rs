@@ -33,6 +33,16 @@ pub trait Operations: Send + Sync {
     /// # Errors
     /// When the question cannot be read.
     async fn explain(&self, ask: ExplainAsk) -> Result<ExplainRow, Refused>;
+    /// Does something with a plugin as a whole.
+    ///
+    /// # Errors
+    /// When there is no such plugin, or it cannot be done.
+    async fn order(&self, ask: OrderAsk) -> Result<OrderRow, Refused>;
+    /// The revisions that are kept of plugins.
+    ///
+    /// # Errors
+    /// When there is no such plugin, or what is kept cannot be read.
+    async fn revisions(&self, ask: RevisionsAsk) -> Result<Vec<RevisionRow>, Refused>;
 }
 
 /// Why something is not done.
@@ -215,12 +225,85 @@ pub enum Decision {
     Left {},
 }
 
+/// What to do with a plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrderAsk {
+    /// The plugin, `namespace/name` or `name`.
+    pub plugin: String,
+    /// Of several plugins of one name, the one there is meant.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// What.
+    pub order: OrderWord,
+    /// The number of the revision to go back to; of `rollback` only.
+    #[serde(default)]
+    pub revision: Option<u64>,
+}
+
+/// What can be done with a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OrderWord {
+    /// Stage what is wished once more.
+    Reload,
+    /// Go back to an earlier revision.
+    Rollback,
+    /// Tell it of nothing.
+    Pause,
+    /// Tell it of what has happened.
+    Resume,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderRow {
+    /// The plugin, `namespace/name`.
+    pub plugin: String,
+    /// In words.
+    pub said: String,
+}
+
+/// Whose revisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RevisionsAsk {
+    /// Of this plugin, `namespace/name` or `name`; of all if absent.
+    pub plugin: Option<String>,
+    /// Of plugins of this namespace.
+    pub namespace: Option<String>,
+}
+
+/// One revision of a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RevisionRow {
+    /// The plugin, `namespace/name`.
+    pub plugin: String,
+    /// Its number.
+    pub number: u64,
+    /// `sha256:…` of its component.
+    pub digest: String,
+    /// `New`, `Good` or `Withdrawn`.
+    pub standing: String,
+    /// It serves now.
+    pub serving: bool,
+    /// Why it was withdrawn.
+    pub message: String,
+    /// When it went into service, RFC 3339.
+    pub since: String,
+    /// The same, in seconds ago.
+    pub age_seconds: u64,
+}
+
 /// The paths of all this.
 pub(super) fn router(operations: Arc<dyn Operations>) -> Router {
     Router::new()
         .route("/v1/failures", get(failures))
         .route("/v1/retry", post(retry))
         .route("/v1/explain", post(explain))
+        .route("/v1/order", post(order))
+        .route("/v1/revisions", get(revisions))
         .with_state(operations)
 }
 
@@ -243,6 +326,20 @@ async fn retry(State(operations): Shared, ask: Result<Json<RetryAsk>, JsonReject
 async fn explain(State(operations): Shared, ask: Result<Json<ExplainAsk>, JsonRejection>) -> Response {
     match ask {
         Ok(Json(ask)) => answered(operations.explain(ask).await),
+        Err(rejection) => unread(rejection.status(), rejection.body_text()),
+    }
+}
+
+async fn order(State(operations): Shared, ask: Result<Json<OrderAsk>, JsonRejection>) -> Response {
+    match ask {
+        Ok(Json(ask)) => answered(operations.order(ask).await),
+        Err(rejection) => unread(rejection.status(), rejection.body_text()),
+    }
+}
+
+async fn revisions(State(operations): Shared, ask: Result<Query<RevisionsAsk>, QueryRejection>) -> Response {
+    match ask {
+        Ok(Query(ask)) => answered(operations.revisions(ask).await),
         Err(rejection) => unread(rejection.status(), rejection.body_text()),
     }
 }
@@ -302,6 +399,14 @@ pub(super) mod tests {
             let answer = findings.first().cloned();
             Ok(ExplainRow { plugin: ask.plugin, key: ask.key, answer, findings, history, kept: 1, forgotten: 0, since_ms: Some(5) })
         }
+
+        async fn order(&self, ask: OrderAsk) -> Result<OrderRow, Refused> {
+            Ok(OrderRow { plugin: ask.plugin, said: format!("{:?} {:?}", ask.order, ask.revision) })
+        }
+
+        async fn revisions(&self, ask: RevisionsAsk) -> Result<Vec<RevisionRow>, Refused> {
+            Ok(vec![RevisionRow { plugin: ask.plugin.unwrap_or_default(), number: 7, ..RevisionRow::default() }])
+        }
     }
 
     #[tokio::test]
@@ -327,6 +432,11 @@ pub(super) mod tests {
         assert_eq!((&explained["answer"]["finding"], &explained["history"][0]["decision"]), (&json!("ObjectMissing"), &json!("called")));
         let row: ExplainRow = serde_json::from_value(explained).unwrap();
         assert_eq!(row, Fake.explain(ExplainAsk { plugin: "p".into(), namespace: None, key: "a/b".into() }).await.unwrap());
+
+        let ordered = client::post(&path, "/v1/order", json!({"plugin": "p", "order": "rollback", "revision": 3})).await.unwrap();
+        assert_eq!(ordered["said"], json!("Rollback Some(3)"));
+        assert!(client::post(&path, "/v1/order", json!({"plugin": "p", "order": "explode"})).await.is_err());
+        assert_eq!(client::get(&path, "/v1/revisions?plugin=p").await.unwrap()[0]["number"], json!(7));
         stop.cancel();
         server.stopped().await.unwrap();
     }

@@ -25,12 +25,17 @@ pub struct PluginRow {
     pub revision: String,
     /// `sha256:…` of the serving component; empty if none serves.
     pub digest: String,
-    /// `Starting`, `Serving`, `Refused`, `Sleeping`.
+    /// `Starting`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`.
     pub state: String,
     /// Why, if it is refused or sleeps.
     pub reason: String,
     /// The same in detail, for people.
     pub message: String,
+    /// The step of a rollout that is under way: `read`, `compile`, `check`, `probe`, `resolve`, `sync`, `swap` or `bake`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub step: String,
+    /// For how long, in seconds.
+    pub step_seconds: u64,
     /// What it is subscribed to, in words.
     pub subscriptions: Vec<String>,
     /// Has it been called, with whatever outcome, for all that was there when it was first served?

@@ -89,7 +89,9 @@ impl Header {
         let mut scopes: Vec<Value> = self.scopes.iter().map(Scope::to_json).collect();
         scopes.sort_by_key(Value::to_string);
         let absent = self.absent_since.map(|since| since.as_secs());
-        json!({"identity": self.identity, "number": self.number, "scopes": scopes, "maps": self.maps, "absentSince": absent}).to_string().into_bytes()
+        json!({"identity": self.identity, "number": self.number, "scopes": scopes, "maps": self.maps, "absentSince": absent})
+            .to_string()
+            .into_bytes()
     }
 
     /// Reads what [`Self::encode`] wrote; `None` if it is anything else.
@@ -133,7 +135,13 @@ mod tests {
     fn what_is_written_is_read() {
         let some = Namespaces::Some(vec!["a".into(), "b".into()]);
         let scopes = vec![scope("ConfigMap", some, "team in (a,b),!skip"), scope("Node", Namespaces::All, "")];
-        let header = Header { identity: "sha256:abc".into(), number: 7, scopes, maps: vec!["a by b".into()], absent_since: Some(Duration::from_secs(1_800_000_000)) };
+        let header = Header {
+            identity: "sha256:abc".into(),
+            number: 7,
+            scopes,
+            maps: vec!["a by b".into()],
+            absent_since: Some(Duration::from_secs(1_800_000_000)),
+        };
         let read = Header::decode(&header.encode()).unwrap();
         assert_eq!(read, header);
         assert!(read.same_scopes(&header) && !read.same_scopes(&Header::default()));

@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn keys_of_a_kind_share_it() {
         let mut kind = None;
-        let read = |name: &str, kind: &mut Option<Arc<Gvk>>| decode_key(&encode_key(&key("g", "n", name), Part::Target).unwrap(), kind).unwrap().0;
+        let read =
+            |name: &str, kind: &mut Option<Arc<Gvk>>| decode_key(&encode_key(&key("g", "n", name), Part::Target).unwrap(), kind).unwrap().0;
         let (TargetKey::Object { kind: one, .. }, TargetKey::Object { kind: two, .. }) = (read("a", &mut kind), read("b", &mut kind))
         else {
             panic!("objects")

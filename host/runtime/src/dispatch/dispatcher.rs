@@ -5,7 +5,7 @@
 //! `swap`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwapOption;
@@ -24,6 +24,7 @@ use super::initial::Initial;
 use super::recall::Prior;
 use super::sources::Sources;
 use super::subscribed::{Announcer, Subscribed};
+use super::tally::Tally;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
 use crate::telemetry::metrics::Metrics;
@@ -57,6 +58,8 @@ pub struct Serving {
     pub limits: Limits,
     /// Failure reasons that count by themselves in metrics.
     pub reasons: Vec<Arc<str>>,
+    /// Counts its calls.
+    pub tally: Arc<Tally>,
 }
 
 impl Serving {
@@ -80,6 +83,8 @@ pub struct Dispatcher {
     pub(super) history: History,
     /// One task per number below the largest concurrency so far; it may have ended.
     pub(super) workers: Mutex<Vec<JoinHandle<()>>>,
+    /// No key is handed out, whatever serves.
+    pub(super) held: AtomicBool,
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
 }
@@ -180,6 +185,7 @@ impl Dispatcher {
             history: History::new(shared.history_bytes),
             shared,
             workers: Mutex::new(Vec::new()),
+            held: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             name,

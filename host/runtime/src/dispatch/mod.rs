@@ -26,6 +26,7 @@ mod remember;
 mod sources;
 mod subscribed;
 mod swap;
+mod tally;
 mod worker;
 
 pub use callee::Callee;
@@ -34,3 +35,5 @@ pub use explain::Explained;
 pub use failures::{Failed, Failures, Retried};
 pub use own_writes::OwnWrite;
 pub use subscribed::Subscribed;
+pub use swap::Replaying;
+pub use tally::{Ended, Numbers, Tally};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wharf_core::ledger::{Here, Record, Restored};
-use wharf_core::plugin::Replay;
 use wharf_core::{Object, TargetKey};
 
 use super::dispatcher::{Dispatcher, State};
 use super::sources::SourceRecord;
 use super::subscribed::{Present, Subscribed};
+use super::swap::Replaying;
 use crate::checkpoint::{Body, Checkpoint, Header, Part, Saved, StoreError, decode_key};
 use crate::telemetry::events::{CheckpointFailed, PluginResumed};
 
@@ -115,7 +115,7 @@ impl Dispatcher {
 impl State {
     /// Takes up what was recalled, if anything was, for a revision that is about to serve with the
     /// present subscriptions, which must be active.
-    pub(super) fn take_up(&mut self, identity: &str, replay: Replay) -> Option<TakenUp> {
+    pub(super) fn take_up(&mut self, identity: &str, replaying: Replaying) -> Option<TakenUp> {
         let Prior { header, records, sources, bodies, behind } = self.prior.take()?;
         let subscribed = Arc::clone(&self.subscribed);
         let mut taken = TakenUp { same: header.same_scopes(&subscribed.header()), ..TakenUp::default() };
@@ -132,7 +132,9 @@ impl State {
             let slot = found.as_ref().filter(|_| told).map(|found| found.slot);
             let here = Here { key: &key, slot, now: found.as_ref().map(|found| &found.object) };
             let bare = |version: &str| bare(&key, record.uid, version);
-            let values = |object: &Arc<Object>| Some(object).filter(|object| subscribed.matches(&key, object)).and_then(|o| subscribed.values(&key, o));
+            let values = |object: &Arc<Object>| {
+                Some(object).filter(|object| subscribed.matches(&key, object)).and_then(|o| subscribed.values(&key, o))
+            };
             match self.ledger.restore(here, &record, bodies.get(&key).map(|Body(object)| object), &bare, &values) {
                 Restored::Settled => taken.settled += 1,
                 Restored::Dropped => {
@@ -156,7 +158,7 @@ impl State {
             taken.dropped += gone.len();
         }
         if header.identity != identity {
-            taken.replayed = self.ledger.replay(subscribed.stored(), replay);
+            taken.replayed = self.replay(replaying);
         }
         let known = header.maps == subscribed.maps();
         match self.take_up_sources(Some(sources).filter(|_| known)) {

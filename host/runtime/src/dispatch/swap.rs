@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -13,7 +14,7 @@ use tokio::time::{Instant, interval};
 use wharf_core::plugin::Replay;
 use wharf_core::{Cause, TargetKey};
 
-use super::dispatcher::{Dispatcher, Serving};
+use super::dispatcher::{Dispatcher, Serving, State};
 use super::history::{Dropped, Sight, What};
 use super::judge;
 use super::passed::let_go;
@@ -22,6 +23,21 @@ use super::worker;
 
 /// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
 const CATCH_UP: Duration = Duration::from_secs(10);
+
+/// What is delivered again when a revision goes into service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaying {
+    /// As the document says.
+    Policy(Replay),
+    /// The revision of this number was withdrawn: what it handled, failed or still has in flight.
+    Withdrawn(u64),
+}
+
+impl From<Replay> for Replaying {
+    fn from(replay: Replay) -> Self {
+        Self::Policy(replay)
+    }
+}
 
 impl Dispatcher {
     /// Waits until the stores of other subscriptions have seen what the plugin was told of by those
@@ -38,7 +54,8 @@ impl Dispatcher {
     /// Puts a revision and its subscriptions into service: one step for whoever looks.
     /// Calls in flight end on the old revision; keys never leave the queue. The old
     /// subscriptions are returned, so that the caller drops their watches when it wants.
-    pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replay: Replay) -> Arc<Subscribed> {
+    pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replaying: impl Into<Replaying>) -> Arc<Subscribed> {
+        let replaying = replaying.into();
         let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
         let (old, keys, first, taken, given_up) = {
             let mut state = self.state.lock();
@@ -61,11 +78,11 @@ impl Dispatcher {
             for array in old.arrays(false).difference(&subscribed.arrays(true)) {
                 state.ledger.unpack(*array, old.stored());
             }
-            let taken = if first { state.take_up(&serving.identity, replay) } else { None };
+            let taken = if first { state.take_up(&serving.identity, replaying) } else { None };
             if taken.is_none() && self.shared.checkpoint.is_some() {
                 state.rewrite_sources(&old);
             }
-            let replayed = if first { Vec::new() } else { state.ledger.replay(subscribed.stored(), replay) };
+            let replayed = if first { Vec::new() } else { state.replay(replaying) };
             // What is as an earlier host left it need not be looked at.
             let known = taken.as_ref().is_some_and(|taken| taken.same);
             let stored = if known { subscribed.unknown_to(&state.ledger) } else { subscribed.keys() };
@@ -105,8 +122,21 @@ impl Dispatcher {
             self.enqueue(key, cause);
         }
         self.run_workers(concurrency, threads.as_ref());
-        self.queue.resume();
+        if !self.held.load(Ordering::SeqCst) {
+            self.queue.resume();
+        }
         old
+    }
+
+    /// Hands out no key until it is told otherwise, also over swaps. Changes are noted, calls in flight
+    /// end. Without a revision no key is handed out anyway.
+    pub fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::SeqCst);
+        if held {
+            self.queue.pause();
+        } else if self.serving().is_some() {
+            self.queue.resume();
+        }
     }
 
     /// Stops handing out keys and waits until no call is in flight, at most so long; what
@@ -154,6 +184,17 @@ impl Dispatcher {
                 Some(_) => {}
                 None => workers.push(task()),
             }
+        }
+    }
+}
+
+impl State {
+    /// Makes due what a new revision is told of, and names it.
+    pub(super) fn replay(&mut self, replaying: Replaying) -> Vec<TargetKey> {
+        let subscribed = Arc::clone(&self.subscribed);
+        match replaying {
+            Replaying::Policy(replay) => self.ledger.replay(subscribed.stored(), replay),
+            Replaying::Withdrawn(number) => self.ledger.rollback(subscribed.stored(), number),
         }
     }
 }

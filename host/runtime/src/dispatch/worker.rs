@@ -23,6 +23,7 @@ use super::judge::{self, Case, Judged};
 use super::note::{ending, skips};
 use super::passed::Passed;
 use super::subscribed::{Found, Present, Subscribed};
+use super::tally::Ended;
 use crate::telemetry::events::CallFinished;
 
 /// A key that is not taken because too many others fail is looked at again after this time.
@@ -84,6 +85,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     let report = admitted.call(&serving, delivery.clone()).await;
     let finished = finished(&report);
     let ended = ending(&finished, &serving);
+    serving.tally.count(Ended::from(&finished), report.wall);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
     let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);

@@ -7,5 +7,6 @@
 mod decisions;
 mod key;
 mod operator;
+mod orders;
 
 pub(crate) use operator::Operator;

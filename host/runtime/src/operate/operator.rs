@@ -16,7 +16,8 @@ use wharf_core::{Gvk, ObjectKey, TargetKey};
 use super::decisions::{Now, milliseconds, rows};
 use super::key::{self, Kind, Meant};
 use crate::admin::operate::{
-    ExplainAsk, ExplainRow, FailureRow, FailuresAsk, FailuresRow, KeyRefused, Operations, Refused, RetryAsk, RetryRow,
+    ExplainAsk, ExplainRow, FailureRow, FailuresAsk, FailuresRow, KeyRefused, Operations, OrderAsk, OrderRow, Refused, RetryAsk, RetryRow,
+    RevisionRow, RevisionsAsk,
 };
 use crate::clock::Clock;
 use crate::dispatch::{Dispatcher, Failed, Retried};
@@ -29,15 +30,15 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Answers operators.
 pub(crate) struct Operator {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     informers: Informers,
     clock: Clock,
 }
 
 /// A plugin that was named.
-struct Named {
-    name: PluginName,
-    dispatcher: Arc<Dispatcher>,
+pub(super) struct Named {
+    pub(super) name: PluginName,
+    pub(super) dispatcher: Arc<Dispatcher>,
     refused: Option<Refusal>,
 }
 
@@ -48,7 +49,7 @@ impl Operator {
     }
 
     /// The plugin that a text names.
-    fn plugin(&self, text: &str, namespace: Option<&str>) -> Result<Named, Refused> {
+    pub(super) fn plugin(&self, text: &str, namespace: Option<&str>) -> Result<Named, Refused> {
         let all = self.registry.names();
         match meant(text, namespace, &all).as_slice() {
             [one] => {
@@ -59,6 +60,27 @@ impl Operator {
             several => {
                 let names: Vec<String> = several.iter().map(ToString::to_string).collect();
                 Err(wrong(format!("{text:?} is the name of several plugins"), format!("write one of: {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// The plugin that a text names, or all of a namespace, or all.
+    pub(super) fn plugins(&self, plugin: Option<&str>, namespace: Option<&str>) -> Result<Vec<Named>, Refused> {
+        match plugin {
+            Some(plugin) => {
+                let plugin = self.plugin(plugin, namespace)?;
+                if let Some(elsewhere) = namespace.filter(|namespace| **namespace != *plugin.name.namespace) {
+                    let hint = format!("did you mean {}? `wharf get plugins` lists them", plugin.name);
+                    let error = format!("there is no plugin {:?} in {elsewhere}", &*plugin.name.name);
+                    return Err(Refused { missing: true, ..wrong(error, hint) });
+                }
+                Ok(vec![plugin])
+            }
+            None => {
+                let names =
+                    self.registry.names().into_iter().filter(|name| namespace.is_none_or(|namespace| *name.namespace == *namespace));
+                let named = |name| self.registry.find(&name).map(|(dispatcher, refused)| Named { name, dispatcher, refused });
+                Ok(names.filter_map(named).collect())
             }
         }
     }
@@ -141,26 +163,7 @@ impl Operator {
 #[async_trait]
 impl Operations for Operator {
     async fn failures(&self, ask: FailuresAsk) -> Result<FailuresRow, Refused> {
-        let namespace = ask.namespace.as_deref();
-        let plugins: Vec<Named> = match &ask.plugin {
-            Some(plugin) => {
-                let plugin = self.plugin(plugin, namespace)?;
-                if let Some(elsewhere) = namespace.filter(|namespace| **namespace != *plugin.name.namespace) {
-                    let hint = format!("did you mean {}? `wharf get plugins` lists them", plugin.name);
-                    return Err(Refused {
-                        missing: true,
-                        ..wrong(format!("there is no plugin {:?} in {elsewhere}", &*plugin.name.name), hint)
-                    });
-                }
-                vec![plugin]
-            }
-            None => {
-                let names =
-                    self.registry.names().into_iter().filter(|name| namespace.is_none_or(|namespace| *name.namespace == *namespace));
-                let named = |name| self.registry.find(&name).map(|(dispatcher, refused)| Named { name, dispatcher, refused });
-                names.filter_map(named).collect()
-            }
-        };
+        let plugins = self.plugins(ask.plugin.as_deref(), ask.namespace.as_deref())?;
         let now = self.clock.now();
         let mut row = FailuresRow::default();
         for plugin in plugins {
@@ -237,6 +240,14 @@ impl Operations for Operator {
             since_ms: explained.past.since.map(|since| milliseconds(now.clock.saturating_sub(since))),
             findings: explained.findings,
         })
+    }
+
+    async fn order(&self, ask: OrderAsk) -> Result<OrderRow, Refused> {
+        self.ordered(ask).await
+    }
+
+    async fn revisions(&self, ask: RevisionsAsk) -> Result<Vec<RevisionRow>, Refused> {
+        self.kept(ask).await
     }
 }
 

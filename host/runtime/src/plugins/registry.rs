@@ -1,8 +1,8 @@
-//! The plugins of this host: each one a task that turns wishes into a serving revision.
+//! The plugins of this host: each one a [`task`](super::task) that turns wishes into a serving
+//! revision.
 //!
-//! Owns the only place where a revision is exchanged. One task per plugin, so that a slow
-//! compile or a watch that does not sync holds up nobody else; of several wishes the task
-//! works on the latest. A wish that is refused changes nothing that serves.
+//! Owns which plugins there are, and their end. One task per plugin, so that a slow compile or a
+//! watch that does not sync holds up nobody else. Exchanges no revision itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -20,17 +20,15 @@ use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
 use super::desired::{Desired, Refusal, Wishes};
-use super::identity::identity;
+use super::progress::{Progress, Step};
+use super::revisions::Revisions;
 use super::stage::Stage;
-use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared, Subscribed};
-use crate::telemetry::events::{PluginRefused, PluginRemoved, PluginServing};
+use super::task::{Order, Task};
+use crate::dispatch::{Dispatcher, DispatcherStats, Shared};
+use crate::telemetry::events::PluginRemoved;
 
-/// Staging that was refused is tried again after this time: a missing kind's rights or an
-/// unreachable server may have changed without the plugin's file changing.
-const RETRY_AFTER: Duration = Duration::from_secs(30);
-
-/// Watches that have not synced after this time are worth a word.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Operators that may wait for a plugin's task at once.
+const ORDERS: usize = 16;
 
 /// What has become of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +39,8 @@ pub enum PluginState {
     Serving,
     /// The wish was refused; an earlier revision may serve.
     Refused(Refusal),
+    /// The document says `suspend: true`.
+    Suspended,
 }
 
 impl PluginState {
@@ -50,6 +50,7 @@ impl PluginState {
             Self::Starting => "Starting",
             Self::Serving => "Serving",
             Self::Refused(_) => "Refused",
+            Self::Suspended => "Suspended",
         }
     }
 }
@@ -69,6 +70,10 @@ pub struct PluginStatus {
     pub origin: PathBuf,
     /// Since when this state holds.
     pub since: Instant,
+    /// An operator has paused it.
+    pub paused: bool,
+    /// The step of a rollout that is under way, and for how long.
+    pub step: Option<(Step, Duration)>,
     /// Why the plugin is not told of something it is subscribed to, if so.
     pub trouble: Option<(Reason, String)>,
     /// What it is subscribed to, in words.
@@ -81,8 +86,10 @@ pub struct PluginStatus {
 
 /// All plugins of a host.
 pub struct Registry {
-    stage: Stage,
-    shared: Arc<Shared>,
+    pub(super) stage: Stage,
+    pub(super) shared: Arc<Shared>,
+    /// Where revisions are kept, if they can be.
+    pub(super) revisions: Option<Arc<Revisions>>,
     pub(super) plugins: Mutex<BTreeMap<PluginName, Plugin>>,
     /// Files in which not even a plugin's name could be read.
     unreadable: Mutex<BTreeMap<PathBuf, Refusal>>,
@@ -96,6 +103,7 @@ pub struct Registry {
 pub(super) struct Plugin {
     pub(super) dispatcher: Arc<Dispatcher>,
     wish: watch::Sender<Result<Desired, Refusal>>,
+    pub(super) orders: mpsc::Sender<Order>,
     pub(super) status: Arc<Mutex<Status>>,
     origin: PathBuf,
     stop: CancellationToken,
@@ -104,17 +112,20 @@ pub(super) struct Plugin {
 
 pub(super) struct Status {
     pub(super) state: PluginState,
-    revision: String,
-    digest: String,
-    since: Instant,
+    pub(super) revision: String,
+    pub(super) digest: String,
+    pub(super) since: Instant,
+    pub(super) paused: bool,
+    pub(super) progress: Progress,
 }
 
 impl Registry {
     /// A registry without plugins.
-    pub fn new(stage: Stage, shared: Arc<Shared>) -> Arc<Self> {
+    pub fn new(stage: Stage, shared: Arc<Shared>, revisions: Option<Arc<Revisions>>) -> Arc<Self> {
         Arc::new(Self {
             stage,
             shared,
+            revisions,
             plugins: Mutex::default(),
             unreadable: Mutex::default(),
             leaving: Mutex::default(),
@@ -127,7 +138,10 @@ impl Registry {
     /// Follows a source of wishes until stopped. Cancel safe: plugins stay as they are.
     pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
         loop {
-            let now = wishes.borrow_and_update().clone();
+            let mut now = wishes.borrow_and_update().clone();
+            if !self.loaded() {
+                self.remember(&mut now).await;
+            }
             self.apply(now);
             self.loaded.store(true, Ordering::SeqCst);
             tokio::select! {
@@ -171,6 +185,8 @@ impl Registry {
                 digest: status.digest.clone(),
                 origin: plugin.origin.clone(),
                 since: status.since,
+                paused: status.paused,
+                step: status.progress.now(),
                 trouble: subscribed.trouble(),
                 subscriptions,
                 concurrency: plugin.dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
@@ -190,6 +206,41 @@ impl Registry {
         // Those that were leaving have deadlines of their own; the host's is this one.
         let left = tokio::time::timeout_at(end_of_all, self.drains.wait()).await;
         drained.into_iter().sum::<usize>() + usize::from(left.is_err())
+    }
+
+    /// What is kept of plugins that no source names: of a file that cannot be read the last good
+    /// revision serves, all else is forgotten.
+    async fn remember(self: &Arc<Self>, wishes: &mut Wishes) {
+        let Some(revisions) = self.revisions.clone() else { return };
+        let names = tokio::task::spawn_blocking(move || revisions.names()).await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        let names = match names {
+            Ok(names) => names,
+            Err(error) => {
+                let reason = Reason::RevisionsUnusable;
+                tracing::error!(target: "wharf::plugin", %reason, %error, hint = reason.hint(), "revisions cannot be read");
+                return;
+            }
+        };
+        for name in names.into_iter().filter(|name| !wishes.plugins.contains_key(name)).collect::<Vec<_>>() {
+            match wishes.unreadable.iter().next() {
+                Some((path, refusal)) => {
+                    let message = format!("no source names it, but {} cannot be read: {}", path.display(), refusal.message);
+                    wishes.plugins.insert(name, Err(Refusal { message, ..refusal.clone() }));
+                }
+                None => self.forget(&name).await,
+            }
+        }
+    }
+
+    /// Nothing is kept of a plugin that is gone.
+    async fn forget(&self, name: &PluginName) {
+        let Some(revisions) = self.revisions.clone() else { return };
+        let (plugin, gone) = (name.clone(), name.clone());
+        let forgotten = tokio::task::spawn_blocking(move || revisions.forget(&plugin)).await;
+        if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            let reason = Reason::RevisionsUnusable;
+            tracing::warn!(target: "wharf::plugin", plugin = %gone, %reason, %error, "revisions of a removed plugin stay");
+        }
     }
 
     fn apply(self: &Arc<Self>, wishes: Wishes) {
@@ -227,6 +278,7 @@ impl Registry {
         self.drains.spawn(async move {
             let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |serving| serving.limits.deadline);
             end(plugin, deadline).await;
+            registry.forget(&name).await;
             PluginRemoved { plugin: &name.to_string() }.emit(&registry.shared.metrics);
             registry.leaving.lock().remove(&name);
             registry.left.notify_one();
@@ -252,19 +304,20 @@ impl Registry {
         let origin = wish.as_ref().map(|desired| desired.origin.clone()).unwrap_or_default();
         let dispatcher = Dispatcher::new(name.clone(), Arc::clone(&self.shared));
         let (sender, receiver) = watch::channel(wish);
-        let status = Status { state: PluginState::Starting, revision: String::new(), digest: String::new(), since: Instant::now() };
+        let status = Status {
+            state: PluginState::Starting,
+            revision: String::new(),
+            digest: String::new(),
+            since: Instant::now(),
+            paused: false,
+            progress: Progress::new(name.to_string().into(), Arc::clone(&self.shared.metrics)),
+        };
         let status = Arc::new(Mutex::new(status));
         let stop = CancellationToken::new();
-        let task = Task {
-            label: name.to_string().into(),
-            registry: Arc::clone(self),
-            dispatcher: Arc::clone(&dispatcher),
-            status: Arc::clone(&status),
-            served: None,
-            number: 0,
-        };
-        let task = tokio::spawn(task.run(receiver, stop.clone()));
-        plugins.insert(name, Plugin { dispatcher, wish: sender, status, origin, stop, task });
+        let (orders, ordered) = mpsc::channel(ORDERS);
+        let task = Task::new(name.clone(), self, Arc::clone(&dispatcher), Arc::clone(&status));
+        let task = tokio::spawn(task.run(receiver, ordered, stop.clone()));
+        plugins.insert(name, Plugin { dispatcher, wish: sender, orders, status, origin, stop, task });
     }
 }
 
@@ -274,140 +327,4 @@ async fn end(plugin: Plugin, deadline: Duration) -> usize {
     // Ended or aborted: either way no swap comes any more.
     let _ended = plugin.task.await;
     plugin.dispatcher.drain(deadline).await
-}
-
-/// The task of one plugin.
-struct Task {
-    label: Arc<str>,
-    registry: Arc<Registry>,
-    dispatcher: Arc<Dispatcher>,
-    status: Arc<Mutex<Status>>,
-    /// The wish that serves, with the digest of its component.
-    served: Option<(Desired, String)>,
-    number: u64,
-}
-
-impl Task {
-    async fn run(mut self, mut wishes: watch::Receiver<Result<Desired, Refusal>>, stop: CancellationToken) {
-        loop {
-            let wish = wishes.borrow_and_update().clone();
-            // A newer wish ends the staging of an older one: nothing of it serves yet.
-            let met = tokio::select! {
-                met = self.meet(wish) => met,
-                changed = wishes.changed() => match changed {
-                    Ok(()) => continue,
-                    Err(_) => return,
-                },
-                () = stop.cancelled() => return,
-            };
-            let refused = met.is_err();
-            if let Err(refusal) = met {
-                self.refuse(refusal);
-            }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                changed = wishes.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep(RETRY_AFTER), if refused => {}
-            }
-        }
-    }
-
-    /// Stages the wish and puts it into service, unless it serves already.
-    async fn meet(&mut self, wish: Result<Desired, Refusal>) -> Result<(), Refusal> {
-        let desired = wish?;
-        let started = Instant::now();
-        let stage = self.registry.stage.clone();
-        let artifact = stage.load(&desired.component).await?;
-        if let Some((served, digest)) = &self.served
-            && served.document == desired.document
-            && digest == artifact.digest()
-        {
-            let digest = digest.clone();
-            // Only then it is news: another wish was refused in between.
-            if let Some(serving) = self.dispatcher.serving().filter(|_| self.set(PluginState::Serving)) {
-                let duration = started.elapsed();
-                PluginServing { plugin: &self.label, revision: &serving.tag, digest: &digest, duration, swapped: false }
-                    .emit(&self.registry.shared.metrics);
-            }
-            self.served = Some((desired, digest));
-            return Ok(());
-        }
-        let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
-        self.settle(&staged.subscribed).await;
-        self.dispatcher.let_catch_up(&staged.subscribed).await;
-        let identity: Arc<str> = identity(&staged.digest, &desired.document).into();
-        self.number = match self.served {
-            Some(_) => self.number + 1,
-            None => self.dispatcher.recall(&staged.subscribed, &identity).await,
-        };
-        let tag: Arc<str> = format!("{}-{}", self.number, short(&staged.digest)).into();
-        staged.ports.serve_as(Arc::clone(&tag));
-        let serving = Serving {
-            revision: staged.revision,
-            number: self.number,
-            identity,
-            tag: Arc::clone(&tag),
-            limits: staged.limits,
-            reasons: staged.reasons,
-        };
-        let swapped = self.served.is_some();
-        // Dropping the old subscriptions stops the watches that nobody needs any more.
-        drop(self.dispatcher.swap(serving, staged.subscribed, desired.document.replay));
-        {
-            let mut status = self.status.lock();
-            (status.revision, status.digest) = (tag.to_string(), staged.digest.clone());
-        }
-        self.set(PluginState::Serving);
-        let subscribed = self.dispatcher.subscribed();
-        let kinds = subscribed.subscriptions().map(|subscription| &*subscription.kind);
-        self.registry.shared.metrics.subscribed(
-            &self.label,
-            kinds,
-            &self.dispatcher.serving().map(|s| s.reasons.clone()).unwrap_or_default(),
-        );
-        PluginServing { plugin: &self.label, revision: &tag, digest: &staged.digest, duration: started.elapsed(), swapped }
-            .emit(&self.registry.shared.metrics);
-        self.served = Some((desired, staged.digest));
-        Ok(())
-    }
-
-    /// Waits until the state of every watch is known, and says so if that takes long.
-    async fn settle(&self, subscribed: &Subscribed) {
-        let settled = subscribed.settle();
-        tokio::pin!(settled);
-        if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
-            return;
-        }
-        let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-        self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
-        settled.await;
-    }
-
-    /// Says it once per reason: a refusal that is tried again in vain is no news.
-    fn refuse(&self, refusal: Refusal) {
-        if self.status.lock().state == PluginState::Refused(refusal.clone()) {
-            return;
-        }
-        let reason: Reason = refusal.reason;
-        PluginRefused { plugin: &self.label, reason, error: &refusal.message, hint: &refusal.hint, serving: self.served.is_some() }
-            .emit(&self.registry.shared.metrics);
-        self.set(PluginState::Refused(refusal));
-    }
-
-    /// True if that is news.
-    fn set(&self, state: PluginState) -> bool {
-        let mut status = self.status.lock();
-        let news = status.state != state;
-        if news {
-            status.state = state;
-            status.since = Instant::now();
-        }
-        news
-    }
-}
-
-/// The first twelve digits of a digest, for people.
-fn short(digest: &str) -> &str {
-    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
-    hex.get(..12).unwrap_or(hex)
 }

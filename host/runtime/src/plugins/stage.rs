@@ -14,7 +14,8 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
 use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
 
-use super::desired::{Desired, Refusal};
+use super::desired::Refusal;
+use super::progress::{Progress, Step};
 use crate::dispatch::{Dispatcher, Subscribed};
 use crate::ports::{PluginPorts, PortsFactory};
 use crate::telemetry::metrics::Metrics;
@@ -36,6 +37,14 @@ pub struct Stage {
     pub max_component_bytes: u64,
     /// Limits where neither document nor component names any.
     pub defaults: Limits,
+}
+
+/// A component that is ready to be instantiated, and its bytes.
+pub struct Loaded {
+    /// Its code.
+    pub artifact: Arc<Artifact>,
+    /// To keep.
+    pub wasm: Arc<[u8]>,
 }
 
 /// A revision that could serve at once.
@@ -60,7 +69,8 @@ impl Stage {
     ///
     /// # Errors
     /// `ComponentNotFound`, `ComponentTooLarge`, `ComponentInvalid`, `CompileFailed`.
-    pub async fn load(&self, path: &Path) -> Result<Arc<Artifact>, Refusal> {
+    pub async fn load(&self, path: &Path, progress: &Progress) -> Result<Loaded, Refusal> {
+        progress.begin(Step::Read);
         // Closed never; without a permit there is only less order.
         let _turn = self.turns.acquire().await.ok();
         let not_found = |error: std::io::Error| Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", path.display()));
@@ -71,11 +81,20 @@ impl Stage {
             return Err(Refusal::new(Reason::ComponentTooLarge, message));
         }
         let wasm = tokio::fs::read(path).await.map_err(not_found)?;
-        let artifact = self.engine.load(wasm.into()).await.map_err(refused)?;
+        self.compile(wasm.into(), progress).await
+    }
+
+    /// Compiles a component, or takes it from the cache.
+    ///
+    /// # Errors
+    /// `ComponentTooLarge`, `ComponentInvalid`, `CompileFailed`.
+    pub async fn compile(&self, wasm: Arc<[u8]>, progress: &Progress) -> Result<Loaded, Refusal> {
+        progress.begin(Step::Compile);
+        let artifact = self.engine.load(Arc::clone(&wasm)).await.map_err(refused)?;
         if !artifact.from_cache() {
             self.metrics.compiled(artifact.compile_time());
         }
-        Ok(artifact)
+        Ok(Loaded { artifact, wasm })
     }
 
     /// Checks imports against grants, probes, resolves what is asked for against what is
@@ -83,13 +102,21 @@ impl Stage {
     ///
     /// # Errors
     /// The first step that fails, with all that is wrong in it.
-    pub async fn stage(&self, desired: &Desired, artifact: &Arc<Artifact>, dispatcher: &Arc<Dispatcher>) -> Result<Staged, Refusal> {
-        let document = &desired.document;
+    pub async fn stage(
+        &self,
+        document: &PluginDocument,
+        artifact: &Arc<Artifact>,
+        dispatcher: &Arc<Dispatcher>,
+        progress: &Progress,
+    ) -> Result<Staged, Refusal> {
+        progress.begin(Step::Check);
         let ports = self.ports.make(document, Arc::downgrade(dispatcher));
         // What the component itself would like is known only after it was asked.
         let first = document.limits.fill(&self.defaults);
         let probe = self.prepare(artifact, document, first, &ports)?;
+        progress.begin(Step::Probe);
         let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        progress.begin(Step::Resolve);
         self.place(&mut subscriptions, document).await?;
         let revision = if limits == first { probe } else { self.prepare(artifact, document, limits, &ports)? };
         let named = |subscription: &Subscription| names(document, subscription);

@@ -131,6 +131,7 @@ impl Plugin {
             tag: format!("r{number}").into(),
             limits: Limits { concurrency, ..Limits::default() },
             reasons: Vec::new(),
+            tally: Arc::default(),
         };
         self.dispatcher.let_catch_up(&subscribed).await;
         drop(self.dispatcher.swap(serving, subscribed, replay));

@@ -239,6 +239,7 @@ impl Plugin {
             tag: "bench".into(),
             limits: limits(),
             reasons: Vec::new(),
+            tally: Arc::default(),
         };
         drop(dispatcher.swap(serving, subscribed, Replay::All));
         Ok(Self { dispatcher, received })

@@ -46,6 +46,8 @@ pub struct Probe {
     also: Vec<Also>,
     /// The revision in log lines, instead of the package's.
     tag: Option<String>,
+    /// The word of objects that have none, in `add` and `update`.
+    word: String,
 }
 
 /// A subscription beside `main`.
@@ -72,7 +74,8 @@ impl Handler for Probe {
 
     fn add(&self, event: &Event) -> Result {
         self.log(event)?;
-        obey(event, &word(event.current(), "do")?)
+        let script = word(event.current(), "do")?;
+        obey(event, if script.is_empty() { &self.word } else { &script })
     }
 
     fn delete(&self, event: &Event) -> Result {
@@ -228,6 +231,9 @@ mod tests {
             ["update", "t1", "2", "1", "watch", "1"]
         );
         assert_eq!(fields(&["event", "removal", "final_unknown", "value"], delete), ["delete", "gone", "true", "2"]);
+        let mut host = Host::with_config(json!({"word": "permanent"}));
+        assert!(host.add::<Probe>(&told(json!({}))).unwrap_err().is_permanent());
+        host.add::<Probe>(&told(json!({"do": "done"}))).unwrap();
         let mut host = Host::new();
         host.add::<Probe>(&told(json!({}))).unwrap();
         assert_eq!(host.logs()[0].fields["version"], TAG);

@@ -153,10 +153,11 @@ impl Run {
     /// Waits until a revision of a plugin serves.
     pub(super) async fn serving(&self, plugin: &str, mark: usize) -> Result<()> {
         let decided = |line: &Line| {
-            line.is("plugin", plugin) && (line.is("message", "plugin revision serving") || line.is("message", "plugin revision refused"))
+            let messages = ["plugin revision serving", "plugin revision refused", "plugin suspended"];
+            line.is("plugin", plugin) && messages.iter().any(|message| line.is("message", message))
         };
         let line = self.host.log().wait_for(&format!("{plugin} serves"), mark, DEADLINE, decided).await?;
-        ensure!(line.is("message", "plugin revision serving"), "{plugin} was refused: {}: {}", line.text("reason"), line.text("error"));
+        ensure!(!line.is("message", "plugin revision refused"), "{plugin} was refused: {}: {}", line.text("reason"), line.text("error"));
         Ok(())
     }
 

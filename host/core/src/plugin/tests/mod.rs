@@ -18,7 +18,7 @@ fn full() -> Value {
         "spec": {
             "component": {"file": "label-guard.wasm"},
             "serviceAccountName": "label.guard",
-            "suspend": false,
+            "suspend": true,
             "subscribe": [
                 {"name": "main", "apiVersion": "v1", "kind": "ConfigMap", "namespaces": ["team-a", "team-b"],
                  "labelSelector": "team", "fieldSelector": "metadata.name!=x", "events": ["delete", "add"],
@@ -31,7 +31,7 @@ fn full() -> Value {
                 {"cluster": {"apiVersion": "events.k8s.io/v1", "kind": "Event", "verbs": ["create"]}},
             ],
             "limits": {"memory": "32Mi", "deadline": "2s", "cpu": "100ms", "concurrency": 2},
-            "rollout": {"replay": "failed"},
+            "rollout": {"replay": "failed", "bake": "1m30s"},
             "isolation": "fresh",
             "config": {"requiredLabel": "owner", "n": [1, null]},
         },

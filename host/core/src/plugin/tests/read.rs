@@ -65,11 +65,24 @@ fn every_field() {
             cpu: Some(Duration::from_millis(100)),
             concurrency: Some(2),
         },
+        suspend: true,
         replay: Replay::Failed,
+        bake: Duration::from_secs(90),
         isolation: Isolation::Fresh,
         config: r#"{"n":[1,null],"requiredLabel":"owner"}"#.into(),
+        source: Arc::clone(&document.source),
     };
     assert_eq!(document, want);
+}
+
+#[test]
+fn its_source_is_the_document_again() {
+    let document = read_document(&full()).unwrap();
+    let source: Value = serde_json::from_str(&document.source).unwrap();
+    assert_eq!(read_document(&source).unwrap(), document);
+    // What people write beside it is another matter.
+    let labelled = read_document(&with(full(), "/metadata/labels", json!({"x": "y"}))).unwrap();
+    assert_eq!(labelled, document);
 }
 
 #[test]
@@ -99,6 +112,9 @@ fn accepted_variants() {
         ("/spec/limits/deadline", json!("60s")),
         ("/spec/limits/concurrency", json!(64)),
         ("/spec/rollout", json!({})),
+        ("/spec/rollout/bake", json!("0s")),
+        ("/spec/rollout/bake", json!("1h")),
+        ("/spec/suspend", json!(false)),
         ("/spec/config", json!({})),
         ("/spec/component/file", json!("./build/a..wasm")),
         ("/spec/subscribe/0/delivery", json!("every-event")),

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::checkpoint::memory::MemoryStore;
 use crate::checkpoint::Part;
+use crate::checkpoint::memory::MemoryStore;
 use crate::checkpoint::store::Change;
 use wharf_core::{Gvk, ObjectKey};
 

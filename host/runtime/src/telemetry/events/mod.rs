@@ -17,4 +17,4 @@ pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, Plugi
 pub use filter::{ChangeDropped, FilterFailed};
 pub use guest::GuestLog;
 pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
-pub use plugin::{GrantDenied, PluginRefused, PluginRemoved, PluginServing};
+pub use plugin::{GrantDenied, PluginHeld, PluginRefused, PluginRemoved, PluginServing, PluginWithdrawn};

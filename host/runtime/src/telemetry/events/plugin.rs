@@ -37,6 +37,51 @@ impl PluginServing<'_> {
     }
 }
 
+/// A plugin is told of nothing for a while, or is told of things again.
+#[derive(Debug)]
+pub struct PluginHeld<'a> {
+    /// The plugin, `namespace/name`.
+    pub plugin: &'a str,
+    /// The message: `plugin suspended`, `plugin paused` or `plugin resumed`.
+    pub how: &'static str,
+}
+
+impl PluginHeld<'_> {
+    /// Logs.
+    pub fn emit(&self) {
+        tracing::info!(target: "wharf::plugin", plugin = self.plugin, "{}", self.how);
+    }
+}
+
+/// A revision of a plugin is withdrawn, and one that served before comes back.
+#[derive(Debug)]
+pub struct PluginWithdrawn<'a> {
+    /// The plugin, `namespace/name`.
+    pub plugin: &'a str,
+    /// Number of the revision.
+    pub number: u64,
+    /// Number of the one that comes back.
+    pub back_to: u64,
+    /// Why.
+    pub why: &'a str,
+}
+
+impl PluginWithdrawn<'_> {
+    /// Logs and counts.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.withdrawn(self.plugin);
+        tracing::error!(
+            target: "wharf::plugin",
+            plugin = self.plugin,
+            reason = Reason::RolledBack.as_str(),
+            revision = self.number,
+            back_to = self.back_to,
+            error = self.why,
+            "plugin revision withdrawn"
+        );
+    }
+}
+
 /// A revision of a plugin was refused; what served before goes on.
 #[derive(Debug)]
 pub struct PluginRefused<'a> {

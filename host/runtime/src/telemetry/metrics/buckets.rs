@@ -36,6 +36,11 @@ pub(super) fn compile() -> Histogram {
     Histogram::new([0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0])
 }
 
+/// Steps of a rollout: 100 µs to 1 h, the longest time to bake.
+pub(super) fn rollout() -> Histogram {
+    Histogram::new([0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0, 3600.0])
+}
+
 /// Commits of checkpoints: 500 µs to 10 s.
 pub(super) fn commit() -> Histogram {
     Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0])

@@ -158,7 +158,7 @@ impl GuestMetrics {
             log_lines: Series::register(r, x, "wharf_guest_log_lines", "Lines that guests logged", Counter::default),
             log_lines_dropped: Series::register(r, x, "wharf_guest_log_lines_dropped", "Lines of guests dropped because there were too many", Counter::default),
             changes_merged: Series::register(r, x, "wharf_changes_merged", "Changes that a plugin with delivery every-event was not told of one by one, for lack of room", Counter::default),
-            reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service or were refused", Counter::default),
+            reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service, were refused or were withdrawn", Counter::default),
             events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for, by what became of them", Counter::default),
             lag: Series::register(r, x, "wharf_event_lag_seconds", "Time from a change seen to its guest call begun", buckets::lag),
             dropped: Series::register(r, x, "wharf_changes_dropped", "Changes that led to no call, by the filter that dropped them", Counter::default),
@@ -183,7 +183,7 @@ impl GuestMetrics {
             self.dropped.get(&OfFilter { plugin: Arc::clone(name), filter });
         }
         self.filter_errors.get(&of_plugin);
-        for result in ["success", "refused"] {
+        for result in ["success", "refused", "withdrawn"] {
             self.reloads.get(&OfResult { plugin: Arc::clone(name), result });
         }
         Plugin {
@@ -362,6 +362,14 @@ impl Metrics {
             guest.info.get(&OfRevision { plugin: Arc::clone(&p.name), revision: revision.into(), digest: digest.into() }).set(1);
             guest.ready.get(&OfPlugin { plugin: Arc::clone(&p.name) }).set(1);
             guest.reloads.get(&OfResult { plugin: Arc::clone(&p.name), result: "success" }).inc();
+        });
+    }
+
+    /// A revision was withdrawn.
+    pub(in crate::telemetry) fn withdrawn(&self, plugin: &str) {
+        let guest = &self.guest;
+        guest.with(plugin, |p| {
+            guest.reloads.get(&OfResult { plugin: Arc::clone(&p.name), result: "withdrawn" }).inc();
         });
     }
 

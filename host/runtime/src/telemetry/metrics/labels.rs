@@ -26,6 +26,8 @@ label_sets! {
     OfRevision { plugin: Arc<str>, revision: Arc<str>, digest: Arc<str> }
     /// How guest calls of a kind ended.
     OfCall { plugin: Arc<str>, kind: Arc<str>, event: &'static str, result: &'static str }
+    /// A step of a rollout.
+    OfStep { step: &'static str }
     /// Something of a plugin with a result.
     OfResult { plugin: Arc<str>, result: &'static str }
     /// Strikes: reasons of the host.

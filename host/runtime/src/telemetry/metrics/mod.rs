@@ -23,6 +23,7 @@ mod pulled;
 mod queue;
 mod reconcile;
 mod request;
+mod rollout;
 mod series;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use pulled::{CheckpointSample, InformerSample, PluginSample, QueueSample, Sn
 use pulled::{Pulled, Source};
 pub use queue::QueueCounters;
 use request::RequestMetrics;
+use rollout::RolloutMetrics;
 
 /// The media type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -50,6 +52,7 @@ pub struct Metrics {
     request: RequestMetrics,
     compile_duration: Histogram,
     checkpoint: CheckpointMetrics,
+    rollout: RolloutMetrics,
     pulled: Pulled,
 }
 
@@ -62,13 +65,14 @@ impl Metrics {
         let guest = GuestMetrics::new(&mut registry, &refused);
         let informer = informer::InformerMetrics::new(&mut registry, &refused);
         let request = RequestMetrics::new(&mut registry, &refused);
+        let rollout = RolloutMetrics::new(&mut registry, &refused);
         let compile_duration = buckets::compile();
         registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
         registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
         let checkpoint = CheckpointMetrics::new(&mut registry);
         let pulled = Pulled::new(&mut registry);
         process::register(&mut registry);
-        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, pulled })
+        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, pulled })
     }
 
     /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].

@@ -1,0 +1,233 @@
+//! The last revisions of each plugin on disk: documents and components, so that what served can
+//! serve again when its source is away, broken or worse than before.
+//!
+//! Owns the files of one folder. Each is written beside its place and renamed, so a crash leaves
+//! the old one or the new one; a component is named by its digest, which is checked when it is
+//! read. All calls block. Never decides which revision serves.
+
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+use wharf_core::plugin::PluginName;
+
+use super::book::Book;
+
+/// A larger book is none of ours.
+const MAX_BOOK: u64 = 64 << 20;
+
+/// The revisions of all plugins of a host.
+#[derive(Debug)]
+pub struct Revisions {
+    folder: PathBuf,
+    keep: usize,
+    /// One writer at a time: a component that is written must not be swept before its book is.
+    turn: Mutex<()>,
+}
+
+impl Revisions {
+    /// Revisions in a folder, which is made if it is missing; `keep` (at least 2) of each plugin.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn open(folder: &Path, keep: usize) -> io::Result<Self> {
+        for folder in [folder.to_owned(), folder.join("components")] {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        Ok(Self { folder: folder.to_owned(), keep, turn: Mutex::default() })
+    }
+
+    /// The plugins that something is kept of.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn names(&self) -> io::Result<Vec<PluginName>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let file = entry?.file_name();
+            names.extend(file.to_str().and_then(|file| file.strip_suffix(".json")).and_then(plugin));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// What is kept of a plugin; nothing if there is no book.
+    ///
+    /// # Errors
+    /// There is one, and it cannot be read.
+    pub fn load(&self, plugin: &PluginName) -> io::Result<Book> {
+        let file = match File::open(self.book(plugin)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Book::default()),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_BOOK).read_to_end(&mut bytes)?;
+        serde_json::from_slice(&bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+    }
+
+    /// Writes a plugin's book, and the component of its newest revision if that is given.
+    ///
+    /// # Errors
+    /// It was not written; the old book stands.
+    pub fn save(&self, plugin: &PluginName, book: &mut Book, component: Option<(&str, &[u8])>) -> io::Result<()> {
+        let _turn = self.turn.lock();
+        book.shorten(self.keep);
+        if let Some((digest, wasm)) = component {
+            let path = self.component_path(digest).ok_or_else(|| invalid("a digest that is none"))?;
+            if !path.exists() {
+                write(&path, wasm)?;
+            }
+        }
+        let bytes = serde_json::to_vec_pretty(&book).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        write(&self.book(plugin), &bytes)
+    }
+
+    /// The bytes of a component.
+    ///
+    /// # Errors
+    /// They are not there, or not those that were written.
+    pub fn component(&self, digest: &str) -> io::Result<Vec<u8>> {
+        let wasm = fs::read(self.component_path(digest).ok_or_else(|| invalid("a digest that is none"))?)?;
+        let is: String = Sha256::digest(&wasm).iter().map(|byte| format!("{byte:02x}")).collect();
+        if digest.strip_prefix("sha256:") == Some(&*is) { Ok(wasm) } else { Err(invalid("the bytes are others than were written")) }
+    }
+
+    /// Forgets a plugin.
+    ///
+    /// # Errors
+    /// Its book is still there.
+    pub fn forget(&self, plugin: &PluginName) -> io::Result<()> {
+        match fs::remove_file(self.book(plugin)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => self.sweep(),
+        }
+    }
+
+    /// Removes components that no book names.
+    ///
+    /// # Errors
+    /// A book cannot be read: then nothing is removed.
+    pub fn sweep(&self) -> io::Result<()> {
+        let _turn = self.turn.lock();
+        let mut named = HashSet::new();
+        for plugin in self.names()? {
+            named.extend(self.load(&plugin)?.revisions.into_iter().filter_map(|kept| self.component_path(&kept.digest)));
+        }
+        for entry in fs::read_dir(self.folder.join("components"))? {
+            let path = entry?.path();
+            if !named.contains(&path) {
+                fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn book(&self, plugin: &PluginName) -> PathBuf {
+        // No name has a dot.
+        self.folder.join(format!("{}.{}.json", plugin.namespace, plugin.name))
+    }
+
+    fn component_path(&self, digest: &str) -> Option<PathBuf> {
+        let hex = digest.strip_prefix("sha256:").filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        Some(self.folder.join("components").join(format!("{hex}.wasm")))
+    }
+}
+
+fn plugin(stem: &str) -> Option<PluginName> {
+    let (namespace, name) = stem.split_once('.')?;
+    PluginName::new(namespace, name)
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
+}
+
+/// A crash leaves what was there, or all of this. Only the host's user can read it: a document may
+/// have secrets in its configuration.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::book::{Kept, Standing, now};
+    use super::*;
+
+    fn digest(wasm: &[u8]) -> String {
+        let hex: String = Sha256::digest(wasm).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{hex}")
+    }
+
+    fn kept(number: u64, standing: Standing, wasm: &[u8]) -> Kept {
+        Kept {
+            number,
+            identity: format!("i{number}"),
+            digest: digest(wasm),
+            document: "{}".into(),
+            since: now(),
+            standing,
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_kept_comes_back_and_what_nobody_names_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("revisions");
+        let (guard, other) = (PluginName::new("team-a", "guard").unwrap(), PluginName::new("team-b", "guard").unwrap());
+        let revisions = Revisions::open(&path, 2).unwrap();
+        assert_eq!(revisions.load(&guard).unwrap(), Book::default());
+        let mut book = Book::default();
+        for number in 1..=4_u64 {
+            book.revisions.push(kept(number, Standing::New, &number.to_le_bytes()));
+            book.judge(1, Standing::Good, "");
+            let component = digest(&number.to_le_bytes());
+            revisions.save(&guard, &mut book, Some((&component, &number.to_le_bytes()))).unwrap();
+        }
+        let again = Revisions::open(&path, 2).unwrap();
+        let read = again.load(&guard).unwrap();
+        let numbers: Vec<u64> = read.revisions.iter().map(|kept| kept.number).collect();
+        // The last good one stays, whatever its age.
+        assert_eq!((numbers, read.good().map(|kept| kept.number)), (vec![1, 4], Some(1)));
+        assert_eq!(again.component(&digest(&1_u64.to_le_bytes())).unwrap(), 1_u64.to_le_bytes());
+        again.save(&other, &mut Book { paused: true, revisions: vec![kept(1, Standing::Good, &4_u64.to_le_bytes())] }, None).unwrap();
+        assert_eq!(again.names().unwrap(), [guard.clone(), other.clone()]);
+        again.sweep().unwrap();
+        assert!(again.component(&digest(&2_u64.to_le_bytes())).is_err());
+        again.forget(&guard).unwrap();
+        again.forget(&guard).unwrap();
+        assert!(again.component(&digest(&1_u64.to_le_bytes())).is_err());
+        assert!(again.load(&other).unwrap().paused);
+        assert_eq!(again.component(&digest(&4_u64.to_le_bytes())).unwrap(), 4_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = PluginName::new("team-a", "guard").unwrap();
+        let revisions = Revisions::open(folder.path(), 3).unwrap();
+        let mut book = Book { paused: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
+        revisions.save(&guard, &mut book, Some((&digest(b"wasm"), b"wasm"))).unwrap();
+        let path = revisions.component_path(&digest(b"wasm")).unwrap();
+        fs::write(&path, b"wasn").unwrap();
+        assert_eq!(revisions.component(&digest(b"wasm")).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert!(revisions.component("sha256:../../etc/passwd").is_err());
+        fs::write(folder.path().join("team-a.guard.json"), "{").unwrap();
+        assert_eq!(revisions.load(&guard).unwrap_err().kind(), ErrorKind::InvalidData);
+        // Nothing is removed as long as it is not known what is named.
+        assert!(revisions.sweep().is_err() && path.exists());
+    }
+}

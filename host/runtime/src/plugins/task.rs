@@ -1,0 +1,448 @@
+//! The task of one plugin: from what is wished to what serves.
+//!
+//! Owns the only place where a revision is exchanged, and what becomes of it afterwards: it is
+//! compared with the one before, and withdrawn if it is worse. Of several wishes it works on the
+//! latest. Whatever fails on the way changes nothing that serves; where nothing serves yet, the last
+//! revision that was good does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use wharf_core::Reason;
+use wharf_core::plugin::{PluginDocument, PluginName};
+
+use super::bake::{Worse, worse};
+use super::book::{Kept, Standing};
+use super::desired::{Desired, Refusal};
+use super::identity::identity;
+use super::progress::{Progress, Step};
+use super::record::Record;
+use super::registry::{PluginState, Registry, Status};
+use super::stage::{Loaded, Staged};
+use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Subscribed, Tally};
+use crate::telemetry::events::{PluginHeld, PluginRefused, PluginServing, PluginWithdrawn};
+
+/// Staging that was refused is tried again after this time: a missing kind's rights or an
+/// unreachable server may have changed without the plugin's file changing.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// Watches that have not synced after this time are worth a word.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the numbers of a revision that bakes are looked at; each strike is looked at at once.
+const BAKE_LOOK: Duration = Duration::from_secs(1);
+
+/// What an operator asks of a plugin.
+#[derive(Debug)]
+pub struct Order {
+    /// What.
+    pub what: Ordered,
+    /// What has become of it, in words; an error says why nothing has.
+    pub answer: oneshot::Sender<Result<String, Refusal>>,
+}
+
+/// What an operator can ask of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ordered {
+    /// Stage the wish again, also one that was withdrawn.
+    Reload,
+    /// Go back to the revision of this number, or to the last good one before that which serves.
+    Rollback(Option<u64>),
+    /// Tell it of nothing.
+    Pause,
+    /// Tell it of what has happened.
+    Resume,
+}
+
+/// What the task is about to do.
+enum Goal {
+    /// What is wished.
+    Wish,
+    /// A revision of before; in place of the one with the number, which was withdrawn.
+    Before(Kept, Option<u64>),
+}
+
+/// What came of that.
+enum Reached {
+    /// It was told to be still.
+    Suspended,
+    /// It serves already.
+    Serves(String),
+    /// It can serve.
+    Ready(Box<Ready>),
+}
+
+/// A revision that can serve at once.
+struct Ready {
+    document: Arc<PluginDocument>,
+    loaded: Loaded,
+    staged: Staged,
+    identity: String,
+    /// It is not what is wished, but stands in for it.
+    instead: bool,
+    /// In place of this one, which was withdrawn.
+    withdrawn: Option<u64>,
+    started: Instant,
+}
+
+/// What serves.
+struct Served {
+    document: Arc<PluginDocument>,
+    identity: String,
+    number: u64,
+    tally: Arc<Tally>,
+}
+
+/// A revision that is compared with the one before.
+struct Bake {
+    until: Instant,
+    before: Numbers,
+}
+
+/// The task of one plugin.
+pub(super) struct Task {
+    label: Arc<str>,
+    registry: Arc<Registry>,
+    dispatcher: Arc<Dispatcher>,
+    status: Arc<Mutex<Status>>,
+    progress: Progress,
+    record: Record,
+    served: Option<Served>,
+    bake: Option<Bake>,
+    /// The numbers of the last revision that was good.
+    good: Numbers,
+    /// A wish that was withdrawn is to be staged all the same.
+    forgiven: bool,
+    refused: bool,
+}
+
+impl Task {
+    pub(super) fn new(name: PluginName, registry: &Arc<Registry>, dispatcher: Arc<Dispatcher>, status: Arc<Mutex<Status>>) -> Self {
+        let label = Arc::from(name.to_string());
+        let progress = status.lock().progress.clone();
+        let record = Record::new(registry.revisions.clone(), name);
+        let (served, bake, good) = (None, None, Numbers::default());
+        let registry = Arc::clone(registry);
+        Self { label, registry, dispatcher, status, progress, record, served, bake, good, forgiven: false, refused: false }
+    }
+
+    /// Works until stopped.
+    pub(super) async fn run(
+        mut self,
+        mut wishes: watch::Receiver<Result<Desired, Refusal>>,
+        mut orders: mpsc::Receiver<Order>,
+        stop: CancellationToken,
+    ) {
+        self.record.read().await;
+        self.hold();
+        let mut goal = Some(Goal::Wish);
+        loop {
+            let wish = wishes.borrow_and_update().clone();
+            let next = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                changed = wishes.changed() => match changed {
+                    // A newer wish ends the staging of an older one: nothing of it serves yet. But a revision that was
+                    // withdrawn goes first.
+                    Ok(()) if matches!(goal, Some(Goal::Before(_, Some(_)))) => goal,
+                    Ok(()) => Some(Goal::Wish),
+                    Err(_) => return,
+                },
+                Some(order) = orders.recv() => self.obey(order, goal).await,
+                verdict = self.baked(), if self.bake.is_some() => self.judge(verdict, goal).await,
+                reached = self.reach(&wish, goal.as_ref()), if goal.is_some() => match reached {
+                    Ok(reached) => self.serve(reached).await,
+                    Err(refusal) => self.fail(refusal, goal),
+                },
+                () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(Goal::Wish),
+            };
+            goal = next;
+        }
+    }
+
+    /// Stages the goal. Changes nothing, so it can be broken off.
+    async fn reach(&self, wish: &Result<Desired, Refusal>, goal: Option<&Goal>) -> Result<Reached, Refusal> {
+        let started = Instant::now();
+        let stage = &self.registry.stage;
+        let (document, loaded, withdrawn) = match goal {
+            Some(Goal::Before(kept, withdrawn)) => {
+                let (document, wasm) = self.record.revision(kept).await?;
+                (document, stage.compile(wasm, &self.progress).await?, *withdrawn)
+            }
+            Some(Goal::Wish) | None => {
+                let desired = wish.as_ref().map_err(Clone::clone)?;
+                if desired.document.suspend {
+                    return Ok(Reached::Suspended);
+                }
+                (Arc::clone(&desired.document), stage.load(&desired.component, &self.progress).await?, None)
+            }
+        };
+        let identity = identity(loaded.artifact.digest(), &document);
+        if self.served.as_ref().is_some_and(|served| served.document == document && served.identity == identity) {
+            return Ok(Reached::Serves(loaded.artifact.digest().to_owned()));
+        }
+        if let Some(bad) = self.record.book().withdrawn(&identity).filter(|_| matches!(goal, Some(Goal::Wish)) && !self.forgiven) {
+            return Err(rolled_back(bad));
+        }
+        let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
+        self.progress.begin(Step::Sync);
+        self.settle(&staged.subscribed).await;
+        self.dispatcher.let_catch_up(&staged.subscribed).await;
+        let instead = matches!(goal, Some(Goal::Before(..)));
+        Ok(Reached::Ready(Box::new(Ready { document, loaded, staged, identity, instead, withdrawn, started })))
+    }
+
+    /// Puts what was reached into service. Never broken off.
+    async fn serve(&mut self, reached: Reached) -> Option<Goal> {
+        self.refused = false;
+        match reached {
+            Reached::Suspended => {
+                self.progress.rest();
+                if self.set(PluginState::Suspended) {
+                    PluginHeld { plugin: &self.label, how: "plugin suspended" }.emit();
+                }
+            }
+            Reached::Serves(digest) => {
+                self.rest();
+                // Only then it is news: another wish was refused in between.
+                if let Some(serving) = self.dispatcher.serving().filter(|_| self.set(PluginState::Serving)) {
+                    PluginServing {
+                        plugin: &self.label,
+                        revision: &serving.tag,
+                        digest: &digest,
+                        duration: Duration::ZERO,
+                        swapped: false,
+                    }
+                    .emit(&self.registry.shared.metrics);
+                }
+            }
+            Reached::Ready(ready) => {
+                let (instead, withdrawn) = (ready.instead, ready.withdrawn.is_some());
+                self.swap(*ready).await;
+                // Why the wish is not met was told, and stays true.
+                self.refused = instead && !withdrawn;
+                if !instead {
+                    self.set(PluginState::Serving);
+                }
+            }
+        }
+        self.hold();
+        None
+    }
+
+    /// The exchange itself.
+    async fn swap(&mut self, ready: Ready) {
+        let Ready { document, loaded, staged, identity, withdrawn, started, .. } = ready;
+        self.progress.begin(Step::Swap);
+        let digest = loaded.artifact.digest().to_owned();
+        let number = match &self.served {
+            Some(served) => served.number.max(self.record.book().last()) + 1,
+            None => {
+                let known = self.dispatcher.recall(&staged.subscribed, &identity).await;
+                self.record.book().continued(known, &identity)
+            }
+        };
+        let tag: Arc<str> = format!("{number}-{}", short(&digest)).into();
+        staged.ports.serve_as(Arc::clone(&tag));
+        let tally = Arc::new(Tally::default());
+        let serving = Serving {
+            revision: staged.revision,
+            number,
+            identity: identity.as_str().into(),
+            tag: Arc::clone(&tag),
+            limits: staged.limits,
+            reasons: staged.reasons,
+            tally: Arc::clone(&tally),
+        };
+        let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
+        // A revision whose time is over without a verdict has done no harm that is known of.
+        if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none()) {
+            self.good = served.tally.numbers();
+        }
+        let swapped = self.served.is_some();
+        // Dropping the old subscriptions stops the watches that nobody needs any more.
+        drop(self.dispatcher.swap(serving, staged.subscribed, replaying));
+        {
+            let mut status = self.status.lock();
+            (status.revision, status.digest) = (tag.to_string(), digest.clone());
+        }
+        let subscribed = self.dispatcher.subscribed();
+        let kinds = subscribed.subscriptions().map(|subscription| &*subscription.kind);
+        let reasons = self.dispatcher.serving().map(|serving| serving.reasons.clone()).unwrap_or_default();
+        self.registry.shared.metrics.subscribed(&self.label, kinds, &reasons);
+        let duration = started.elapsed();
+        PluginServing { plugin: &self.label, revision: &tag, digest: &digest, duration, swapped }.emit(&self.registry.shared.metrics);
+        let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm).await;
+        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good });
+        self.served = Some(Served { document, identity, number, tally });
+        self.forgiven = false;
+        self.rest();
+    }
+
+    /// How a revision that bakes has proved itself: worse in something, or not.
+    async fn baked(&self) -> Option<Worse> {
+        let (Some(bake), Some(served)) = (&self.bake, &self.served) else { return None };
+        loop {
+            if let Some(worse) = worse(bake.before, served.tally.numbers()) {
+                return Some(worse);
+            }
+            tokio::select! {
+                () = sleep_until(bake.until) => return None,
+                () = served.tally.struck() => {}
+                () = sleep(BAKE_LOOK) => {}
+            }
+        }
+    }
+
+    /// A revision has baked: it is good, or is withdrawn in favour of the last good one.
+    async fn judge(&mut self, verdict: Option<Worse>, goal: Option<Goal>) -> Option<Goal> {
+        self.bake = None;
+        let Some(number) = self.served.as_ref().map(|served| served.number) else { return goal };
+        match verdict {
+            None => {
+                self.record.judge(number, Standing::Good, "").await;
+                self.rest();
+                goal
+            }
+            Some(worse) => self.withdraw(number, &worse.to_string()).await.or(goal),
+        }
+    }
+
+    /// Withdraws a revision, if there is one to go back to.
+    async fn withdraw(&mut self, number: u64, why: &str) -> Option<Goal> {
+        let good = self.record.book().good().cloned()?;
+        self.bake = None;
+        self.record.judge(number, Standing::Withdrawn, why).await;
+        let bad = self.record.book().numbered(number).cloned()?;
+        PluginWithdrawn { plugin: &self.label, number, back_to: good.number, why }.emit(&self.registry.shared.metrics);
+        self.refuse(rolled_back(&bad));
+        Some(Goal::Before(good, Some(number)))
+    }
+
+    /// Does what an operator asks.
+    async fn obey(&mut self, order: Order, goal: Option<Goal>) -> Option<Goal> {
+        let Order { what, answer } = order;
+        let (said, next) = match what {
+            Ordered::Reload => {
+                self.forgiven = true;
+                (Ok("is loaded again".to_owned()), Some(Goal::Wish))
+            }
+            Ordered::Rollback(to) => match self.rollback(to).await {
+                Ok((text, next)) => (Ok(text), Some(next)),
+                Err(refusal) => (Err(refusal), goal),
+            },
+            Ordered::Pause | Ordered::Resume => {
+                let paused = what == Ordered::Pause;
+                let changed = self.record.pause(paused).await;
+                if changed {
+                    PluginHeld { plugin: &self.label, how: if paused { "plugin paused" } else { "plugin resumed" } }.emit();
+                }
+                self.hold();
+                let said = match (paused, changed) {
+                    (true, true) => "paused",
+                    (true, false) => "is paused already",
+                    (false, true) => "resumed",
+                    (false, false) => "was not paused",
+                };
+                (Ok(said.to_owned()), goal)
+            }
+        };
+        // Whoever asked may have gone.
+        let _heard = answer.send(said);
+        next
+    }
+
+    async fn rollback(&mut self, to: Option<u64>) -> Result<(String, Goal), Refusal> {
+        let refuse =
+            |message: String| Refusal { hint: "`wharf history` lists the revisions".into(), ..Refusal::new(Reason::RolledBack, message) };
+        let serving = self.served.as_ref().map(|served| (served.number, served.identity.clone()));
+        let Some((number, identity)) = serving else { return Err(refuse("no revision serves".into())) };
+        let book = self.record.book();
+        let target = match to {
+            Some(to) if to == number => return Err(refuse(format!("revision {to} serves already"))),
+            Some(to) => book.numbered(to).cloned().ok_or_else(|| refuse(format!("revision {to} is not kept")))?,
+            None => book.before(number, &identity).cloned().ok_or_else(|| refuse("there is no revision before it".into()))?,
+        };
+        let why = format!("an operator went back to revision {}", target.number);
+        self.bake = None;
+        self.record.judge(number, Standing::Withdrawn, &why).await;
+        PluginWithdrawn { plugin: &self.label, number, back_to: target.number, why: &why }.emit(&self.registry.shared.metrics);
+        let bad = self.record.book().numbered(number).cloned();
+        self.refuse(bad.as_ref().map_or_else(|| refuse(why.clone()), rolled_back));
+        Ok((format!("goes back from revision {number} to {}", target.number), Goal::Before(target, Some(number))))
+    }
+
+    /// The goal was not reached. What serves goes on; if nothing does, the last good revision will.
+    fn fail(&mut self, refusal: Refusal, goal: Option<Goal>) -> Option<Goal> {
+        self.progress.rest();
+        self.refused = true;
+        self.forgiven = false;
+        let before = matches!(goal, Some(Goal::Before(..)));
+        self.refuse(refusal);
+        // What was good is tried once for each refusal of the wish.
+        let good = self.record.book().good().cloned().filter(|_| self.served.is_none() && !before);
+        good.map(|good| Goal::Before(good, None))
+    }
+
+    /// Waits until the state of every watch is known, and says so if that takes long.
+    async fn settle(&self, subscribed: &Subscribed) {
+        let settled = subscribed.settle();
+        tokio::pin!(settled);
+        if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
+            return;
+        }
+        let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
+        self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
+        settled.await;
+    }
+
+    /// Says it once per reason: a refusal that is tried again in vain is no news.
+    fn refuse(&self, refusal: Refusal) {
+        if self.status.lock().state == PluginState::Refused(refusal.clone()) {
+            return;
+        }
+        let reason: Reason = refusal.reason;
+        PluginRefused { plugin: &self.label, reason, error: &refusal.message, hint: &refusal.hint, serving: self.served.is_some() }
+            .emit(&self.registry.shared.metrics);
+        self.set(PluginState::Refused(refusal));
+    }
+
+    /// True if that is news.
+    fn set(&self, state: PluginState) -> bool {
+        let mut status = self.status.lock();
+        let news = status.state != state;
+        if news {
+            status.state = state;
+            status.since = Instant::now();
+        }
+        news
+    }
+
+    /// No step is under way but that of baking.
+    fn rest(&self) {
+        if self.bake.is_some() { self.progress.begin(Step::Bake) } else { self.progress.rest() }
+    }
+
+    /// Keys are handed out, or not.
+    fn hold(&self) {
+        let paused = self.record.book().paused;
+        self.status.lock().paused = paused;
+        let suspended = self.status.lock().state == PluginState::Suspended;
+        self.dispatcher.hold(paused || suspended);
+    }
+}
+
+fn rolled_back(bad: &Kept) -> Refusal {
+    let message = format!("revision {} was withdrawn: {}", bad.number, bad.message);
+    Refusal::new(Reason::RolledBack, message)
+}
+
+/// The first twelve digits of a digest, for people.
+fn short(digest: &str) -> &str {
+    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+    hex.get(..12).unwrap_or(hex)
+}
