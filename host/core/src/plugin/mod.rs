@@ -2,11 +2,12 @@
 //! follows from both. Owns the types and their reading from JSON, which finds every mistake
 //! at once; never opens a file, never parses YAML and never asks a server.
 //!
-//! - [`read_document`]: the Plugin document, as a file or as a custom resource.
+//! - [`read_document`]: the Plugin document in a file; [`read_resource`]: as a custom resource.
 //! - [`read_description`]: the answer of a component's `setup.describe`.
 //! - [`resolve`]: asked and granted together, as subscriptions and limits.
 
 mod changes;
+mod component;
 mod describe;
 mod document;
 mod entries;
@@ -22,7 +23,7 @@ pub use describe::{Description, MAX_DESCRIPTION_BYTES, read_description};
 pub use document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay, SubscribeEntry, Subscription};
 pub use fields::Problem;
 pub use limits::{AskedLimits, Limits};
-pub use read::{API_VERSION, KIND, read_document};
+pub use read::{API_VERSION, KIND, read_document, read_resource};
 pub use resolve::resolve;
 pub use similar::closest;
 

@@ -150,7 +150,11 @@ impl Directory {
         for document in documents {
             match document {
                 Ok(document) => {
-                    let ComponentRef::File(file) = &document.component;
+                    let ComponentRef::File(file) = &document.component else {
+                        let message = format!("{}: components from ConfigMaps are not loaded yet", path.display());
+                        insert(wishes, document.name.clone(), Err(Refusal::new(Reason::NotSupported, message)));
+                        continue;
+                    };
                     let component = self.path.join(file);
                     used.push(component.clone());
                     self.add(document, component, path, wishes);
