@@ -39,6 +39,8 @@ pub enum Command {
     Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
     Rbac(RbacArgs),
+    /// Print the CustomResourceDefinition of plugins
+    Crd,
     /// Print the version
     Version(VersionArgs),
 }

@@ -3,9 +3,12 @@
 
 pub mod args;
 mod build;
+mod crd;
 pub mod exit;
 mod explain;
 mod get;
+#[cfg(test)]
+mod golden;
 mod host;
 mod inspect;
 mod invoke;
@@ -58,6 +61,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Explain(args) => explain::run(args),
         Command::Retry(args) => retry::run(args),
         Command::Rbac(args) => rbac::run(&args),
+        Command::Crd => crd::run(),
         Command::Version(args) => version::run(&args),
     }
 }

@@ -1,5 +1,6 @@
 //! What the readers say about good and bad input, word by word.
 
+mod crd;
 mod describe;
 mod junk;
 mod read;
