@@ -58,6 +58,12 @@ pub struct RunArgs {
     /// Also run components without a Plugin document (no grants)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub allow_bare: Option<bool>,
+    /// Also run plugins that are custom resources (see `wharf crd`)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub cluster_plugins: Option<bool>,
+    /// Only the custom resources of these namespaces, with commas between
+    #[arg(long, value_name = "NAMESPACES")]
+    pub plugin_namespaces: Option<String>,
     /// Which cluster
     #[command(flatten)]
     pub way: WayArgs,

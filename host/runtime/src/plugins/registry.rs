@@ -5,7 +5,6 @@
 //! works on the latest. A wish that is refused changes nothing that serves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
-use super::desired::{Desired, Refusal, Wishes};
+use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
 use super::identity::identity;
 use super::stage::Stage;
 use crate::dispatch::{Dispatcher, DispatcherStats, Serving, Shared, Subscribed};
@@ -65,8 +64,10 @@ pub struct PluginStatus {
     pub revision: String,
     /// Digest of the serving component; empty if none serves.
     pub digest: String,
-    /// Where the wish stands.
-    pub origin: PathBuf,
+    /// Where the last wish stands.
+    pub origin: Origin,
+    /// The generation of the custom resource that `state` speaks of; `None` for files.
+    pub generation: Option<u64>,
     /// Since when this state holds.
     pub since: Instant,
     /// Why the plugin is not told of something it is subscribed to, if so.
@@ -84,8 +85,8 @@ pub struct Registry {
     stage: Stage,
     shared: Arc<Shared>,
     pub(super) plugins: Mutex<BTreeMap<PluginName, Plugin>>,
-    /// Files in which not even a plugin's name could be read.
-    unreadable: Mutex<BTreeMap<PathBuf, Refusal>>,
+    /// Where not even a plugin's name could be read.
+    unreadable: Mutex<BTreeMap<Origin, Refusal>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
     leaving: Mutex<BTreeSet<PluginName>>,
     left: Notify,
@@ -95,9 +96,10 @@ pub struct Registry {
 
 pub(super) struct Plugin {
     pub(super) dispatcher: Arc<Dispatcher>,
-    wish: watch::Sender<Result<Desired, Refusal>>,
+    wish: watch::Sender<Wish>,
     pub(super) status: Arc<Mutex<Status>>,
-    origin: PathBuf,
+    /// Where the last wish stands that could be read: what serves goes on as long as that is there.
+    origin: Origin,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -107,6 +109,7 @@ pub(super) struct Status {
     revision: String,
     digest: String,
     since: Instant,
+    generation: Option<u64>,
 }
 
 impl Registry {
@@ -128,8 +131,13 @@ impl Registry {
     pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
         loop {
             let now = wishes.borrow_and_update().clone();
-            self.apply(now);
-            self.loaded.store(true, Ordering::SeqCst);
+            let extent = now.extent;
+            if extent > Extent::Nothing {
+                self.apply(now);
+            }
+            if extent == Extent::Whole {
+                self.loaded.store(true, Ordering::SeqCst);
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = wishes.changed() => if changed.is_err() { return },
@@ -138,13 +146,13 @@ impl Registry {
         }
     }
 
-    /// True once the first wishes were read; for readiness.
+    /// True once all wishes were read for the first time; for readiness.
     pub fn loaded(&self) -> bool {
         self.loaded.load(Ordering::SeqCst)
     }
 
-    /// Files in which not even a plugin's name could be read, and why.
-    pub fn unreadable(&self) -> BTreeMap<PathBuf, Refusal> {
+    /// Where not even a plugin's name could be read, and why.
+    pub fn unreadable(&self) -> BTreeMap<Origin, Refusal> {
         self.unreadable.lock().clone()
     }
 
@@ -169,7 +177,8 @@ impl Registry {
                 state: status.state.clone(),
                 revision: status.revision.clone(),
                 digest: status.digest.clone(),
-                origin: plugin.origin.clone(),
+                origin: plugin.wish.borrow().origin.clone(),
+                generation: status.generation,
                 since: status.since,
                 trouble: subscribed.trouble(),
                 subscriptions,
@@ -194,9 +203,9 @@ impl Registry {
 
     fn apply(self: &Arc<Self>, wishes: Wishes) {
         let known = std::mem::replace(&mut *self.unreadable.lock(), wishes.unreadable.clone());
-        for (path, refusal) in wishes.unreadable.iter().filter(|(path, refusal)| known.get(*path) != Some(*refusal)) {
+        for (origin, refusal) in wishes.unreadable.iter().filter(|(origin, refusal)| known.get(*origin) != Some(*refusal)) {
             tracing::error!(
-                target: "wharf::plugin", file = %path.display(), reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
+                target: "wharf::plugin", %origin, reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
                 "plugin document refused"
             );
         }
@@ -209,11 +218,11 @@ impl Registry {
         for (name, plugin) in gone {
             self.leave(name, plugin);
         }
-        let known = wishes.unreadable.is_empty();
+        let known = wishes.extent == Extent::Whole && wishes.unreadable.is_empty();
         for (name, wish) in wishes.plugins {
             self.wish(name, wish);
         }
-        // A file that cannot be read may be that of any plugin.
+        // What cannot be read may be of any plugin.
         if let Some(checkpoint) = self.shared.checkpoint.as_ref().filter(|_| known) {
             checkpoint.present(self.plugins.lock().keys().map(ToString::to_string).collect());
         }
@@ -233,14 +242,14 @@ impl Registry {
         });
     }
 
-    fn wish(self: &Arc<Self>, name: PluginName, wish: Result<Desired, Refusal>) {
+    fn wish(self: &Arc<Self>, name: PluginName, wish: Wish) {
         if self.leaving.lock().contains(&name) {
             return;
         }
         let mut plugins = self.plugins.lock();
         if let Some(plugin) = plugins.get_mut(&name) {
-            if let Ok(desired) = &wish {
-                plugin.origin.clone_from(&desired.origin);
+            if wish.desired.is_ok() {
+                plugin.origin.clone_from(&wish.origin);
             }
             plugin.wish.send_if_modified(|last| {
                 let changed = *last != wish;
@@ -249,11 +258,12 @@ impl Registry {
             });
             return;
         }
-        let origin = wish.as_ref().map(|desired| desired.origin.clone()).unwrap_or_default();
+        let origin = wish.origin.clone();
         let dispatcher = Dispatcher::new(name.clone(), Arc::clone(&self.shared));
-        let (sender, receiver) = watch::channel(wish);
-        let status = Status { state: PluginState::Starting, revision: String::new(), digest: String::new(), since: Instant::now() };
+        let (state, since) = (PluginState::Starting, Instant::now());
+        let status = Status { state, revision: String::new(), digest: String::new(), since, generation: wish.generation };
         let status = Arc::new(Mutex::new(status));
+        let (sender, receiver) = watch::channel(wish);
         let stop = CancellationToken::new();
         let task = Task {
             label: name.to_string().into(),
@@ -261,6 +271,7 @@ impl Registry {
             dispatcher: Arc::clone(&dispatcher),
             status: Arc::clone(&status),
             served: None,
+            generation: None,
             number: 0,
         };
         let task = tokio::spawn(task.run(receiver, stop.clone()));
@@ -284,16 +295,19 @@ struct Task {
     status: Arc<Mutex<Status>>,
     /// The wish that serves, with the digest of its component.
     served: Option<(Desired, String)>,
+    /// Of the wish that is being met.
+    generation: Option<u64>,
     number: u64,
 }
 
 impl Task {
-    async fn run(mut self, mut wishes: watch::Receiver<Result<Desired, Refusal>>, stop: CancellationToken) {
+    async fn run(mut self, mut wishes: watch::Receiver<Wish>, stop: CancellationToken) {
         loop {
-            let wish = wishes.borrow_and_update().clone();
+            let Wish { generation, desired, .. } = wishes.borrow_and_update().clone();
+            self.generation = generation;
             // A newer wish ends the staging of an older one: nothing of it serves yet.
             let met = tokio::select! {
-                met = self.meet(wish) => met,
+                met = self.meet(desired) => met,
                 changed = wishes.changed() => match changed {
                     Ok(()) => continue,
                     Err(_) => return,
@@ -313,8 +327,8 @@ impl Task {
     }
 
     /// Stages the wish and puts it into service, unless it serves already.
-    async fn meet(&mut self, wish: Result<Desired, Refusal>) -> Result<(), Refusal> {
-        let desired = wish?;
+    async fn meet(&mut self, desired: Result<Desired, Refusal>) -> Result<(), Refusal> {
+        let desired = desired?;
         let started = Instant::now();
         let stage = self.registry.stage.clone();
         let artifact = stage.load(&desired.component).await?;
@@ -385,18 +399,18 @@ impl Task {
 
     /// Says it once per reason: a refusal that is tried again in vain is no news.
     fn refuse(&self, refusal: Refusal) {
-        if self.status.lock().state == PluginState::Refused(refusal.clone()) {
+        if !self.set(PluginState::Refused(refusal.clone())) {
             return;
         }
         let reason: Reason = refusal.reason;
         PluginRefused { plugin: &self.label, reason, error: &refusal.message, hint: &refusal.hint, serving: self.served.is_some() }
             .emit(&self.registry.shared.metrics);
-        self.set(PluginState::Refused(refusal));
     }
 
     /// True if that is news.
     fn set(&self, state: PluginState) -> bool {
         let mut status = self.status.lock();
+        status.generation = self.generation;
         let news = status.state != state;
         if news {
             status.state = state;
