@@ -377,8 +377,11 @@ pub enum Output {
 #[derive(Debug, Args)]
 pub struct RbacArgs {
     /// Plugin documents; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "cluster_plugins", value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Also what the host needs to follow custom resources
+    #[arg(long)]
+    pub cluster_plugins: bool,
     /// Namespace that the host runs in
     #[arg(short, long, value_name = "NAMESPACE", default_value = "wharf-system")]
     pub namespace: String,

@@ -75,6 +75,10 @@ fn crd_is_one_document_to_apply() -> Result<()> {
     assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""));
     let definition: serde_json::Value = serde_saphyr::from_str(&out(&output))?;
     assert_eq!((&definition["kind"], &definition["metadata"]["name"]), (&"CustomResourceDefinition".into(), &"plugins.wharf.dev".into()));
+    let rbac = wharf(&["rbac", "--cluster-plugins"])?;
+    assert_eq!(rbac.status.code(), Some(0), "{}", err(&rbac));
+    assert!(out(&rbac).contains("plugins/status") && !out(&rbac).contains("impersonate"), "{}", out(&rbac));
+    assert_eq!(wharf(&["rbac"])?.status.code(), Some(2));
     Ok(())
 }
 
