@@ -15,7 +15,7 @@ use crate::chunks::Chunks;
 use crate::classify::{Class, Failure};
 use crate::options::Options;
 use crate::reflector::{ListRequest, WatchRequest, whole_seconds};
-use crate::spec::InformerSpec;
+use crate::spec::{Content, InformerSpec};
 
 /// Sends requests through kube's client.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Source {
         let from = list.limit.is_some() && list.resource_version.as_deref().is_some_and(|version| version != "0");
         let matching = if list.exact { Some("Exact") } else { from.then_some("NotOlderThan") };
         query.add("resourceVersionMatch", matching);
-        let body = self.open(what, &uri(kind, spec, &query)?, JSON).await?;
+        let body = self.open(what, &uri(kind, spec, &query)?, form(spec, true)).await?;
         Ok(ListBody { chunks: Chunks::read(body), timeout: self.response_timeout })
     }
 
@@ -68,7 +68,7 @@ impl Source {
         // The newest state is asked for without a version; a plain watch always has one.
         query.add("resourceVersion", Some(&*watch.resource_version).filter(|version| !initial || !version.is_empty()));
         query.add("timeoutSeconds", Some(&whole_seconds(watch.timeout).to_string()));
-        Ok(Chunks::read(self.open(what, &uri(kind, spec, &query)?, JSON).await?))
+        Ok(Chunks::read(self.open(what, &uri(kind, spec, &query)?, form(spec, false)).await?))
     }
 
     /// The whole body of a plain GET.
@@ -144,6 +144,15 @@ impl ListBody {
 async fn in_time<T>(what: &str, time: Duration, work: impl Future<Output = T>) -> Result<T, Failure> {
     let result = tokio::time::timeout(time, work).await;
     result.map_err(|_| Failure::new(Class::Unreachable, format_args!("{what}: no answer within {} s", time.as_secs())))
+}
+
+/// The form of what is asked for; a server that does not have it refuses.
+const fn form(spec: &InformerSpec, list: bool) -> &'static str {
+    match (spec.content, list) {
+        (Content::Full | Content::Redacted, _) => JSON,
+        (Content::Metadata, true) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        (Content::Metadata, false) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+    }
 }
 
 fn uri(kind: &ResourceKind, spec: &InformerSpec, query: &Query) -> Result<String, Failure> {

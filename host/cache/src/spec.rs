@@ -30,6 +30,20 @@ impl InformerSpec {
         Self { kind, scope, label_selector: String::new(), field_selector: String::new(), content: Content::Full }
     }
 
+    /// Is it about one object, by its name? Such a registration is no reason to watch more.
+    pub(crate) fn names_one(&self) -> bool {
+        let name = self.field_selector.strip_prefix("metadata.name=");
+        name.is_some_and(|name| !name.is_empty() && !name.contains([',', '=']))
+    }
+
+    /// What the objects say that they are, in the form in which they are asked for.
+    pub(crate) fn sent_kind(&self) -> Gvk {
+        match self.content {
+            Content::Full | Content::Redacted => self.kind.clone(),
+            Content::Metadata => Gvk::new("meta.k8s.io", "v1", "PartialObjectMetadata"),
+        }
+    }
+
     /// The same without selectors and for the whole cluster: what covers every other spec of
     /// the kind and content.
     pub(crate) fn widest(&self) -> Self {
@@ -47,6 +61,9 @@ pub enum Content {
     /// empty, and the annotation with the last applied configuration is gone. Objects of other
     /// kinds are kept whole.
     Redacted,
+    /// Only `metadata`, and the server sends no more: for who wants to know of changes, and reads
+    /// what changed by other means. The objects are of kind `PartialObjectMetadata`.
+    Metadata,
 }
 
 /// The whole cluster or one namespace.
@@ -72,5 +89,27 @@ impl fmt::Display for Scope {
     /// Prints the namespace, or `*` for the whole cluster.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.namespace().unwrap_or("*"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_object_by_its_name() {
+        let mut spec = InformerSpec::new(Gvk::new("", "v1", "ConfigMap"), Scope::Namespace("a".into()));
+        for (selector, want) in [
+            ("", false),
+            ("metadata.name=x", true),
+            ("metadata.name=", false),
+            ("metadata.name!=x", false),
+            ("metadata.name==x", false),
+            ("metadata.name=x,metadata.namespace=a", false),
+            ("metadata.namespace=a", false),
+        ] {
+            spec.field_selector = selector.into();
+            assert_eq!(spec.names_one(), want, "{selector}");
+        }
     }
 }

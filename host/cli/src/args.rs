@@ -49,6 +49,8 @@ pub enum Command {
     Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
     Rbac(RbacArgs),
+    /// Print the CustomResourceDefinition of plugins
+    Crd,
     /// Print the version
     Version(VersionArgs),
 }
@@ -66,6 +68,12 @@ pub struct RunArgs {
     /// Also run components without a Plugin document (no grants)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub allow_bare: Option<bool>,
+    /// Also run plugins that are custom resources (see `wharf crd`)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub cluster_plugins: Option<bool>,
+    /// Only the custom resources of these namespaces, with commas between
+    #[arg(long, value_name = "NAMESPACES")]
+    pub plugin_namespaces: Option<String>,
     /// Which cluster
     #[command(flatten)]
     pub way: WayArgs,
@@ -421,8 +429,11 @@ pub enum Output {
 #[derive(Debug, Args)]
 pub struct RbacArgs {
     /// Plugin documents; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "cluster_plugins", value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Also what the host needs to follow custom resources
+    #[arg(long)]
+    pub cluster_plugins: bool,
     /// Namespace that the host runs in
     #[arg(short, long, value_name = "NAMESPACE", default_value = "wharf-system")]
     pub namespace: String,

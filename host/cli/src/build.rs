@@ -61,6 +61,10 @@ impl Plugin {
     fn new(args: &BuildArgs, document: Option<&PluginDocument>) -> Result<Self, CliError> {
         let (name, file) = match document {
             Some(PluginDocument { name, component: ComponentRef::File(file), .. }) => (name.name.to_string(), file.clone()),
+            // It is built all the same; from there it goes into the ConfigMap.
+            Some(PluginDocument { name, component: ComponentRef::ConfigMap { .. }, .. }) => {
+                (name.name.to_string(), format!("{}.wasm", name.name))
+            }
             None => {
                 let folder = args.dir.canonicalize().unwrap_or_else(|_| args.dir.clone());
                 let name = folder.file_name().map_or_else(|| "plugin".to_owned(), |name| name.to_string_lossy().into_owned());

@@ -3,9 +3,12 @@
 
 pub mod args;
 mod build;
+mod crd;
 pub mod exit;
 mod explain;
 mod get;
+#[cfg(test)]
+mod golden;
 mod host;
 mod inspect;
 mod invoke;
@@ -65,6 +68,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Pause(args) => order::run(args, OrderWord::Pause),
         Command::Resume(args) => order::run(args, OrderWord::Resume),
         Command::Rbac(args) => rbac::run(&args),
+        Command::Crd => crd::run(),
         Command::Version(args) => version::run(&args),
     }
 }

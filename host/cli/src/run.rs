@@ -95,6 +95,8 @@ fn layer(args: RunArgs) -> Layer {
     Layer {
         plugins_directory: args.plugins_dir,
         allow_bare: args.allow_bare,
+        cluster_plugins: args.cluster_plugins,
+        plugin_namespaces: args.plugin_namespaces,
         data_directory: args.data_dir,
         control_socket: args.control_socket,
         metrics_bind_address: args.metrics_bind_address,

@@ -45,8 +45,8 @@ reasons! {
     NotSupported => "remove the field, or use a version of wharf that has it",
     /// Two sources define a plugin of the same namespace and name.
     DuplicatePlugin => "rename or remove one of the two documents",
-    /// The component's file is not there or cannot be read.
-    ComponentNotFound => "check spec.component.file: it is relative to the document's folder",
+    /// The component's file, or its entry in a ConfigMap, is not there or cannot be read.
+    ComponentNotFound => "check spec.component: a file is looked for below the plugins folder, a ConfigMap in the plugin's namespace",
     /// The component is larger than the host accepts.
     ComponentTooLarge => "build it with optimisation for size and without debug information",
     /// The bytes are not a valid WebAssembly component.

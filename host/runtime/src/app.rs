@@ -28,8 +28,10 @@ use crate::dispatch::Shared;
 use crate::fairness::Fairness;
 use crate::operate::Operator;
 use crate::plugins::Registry;
-use crate::plugins::directory::Directory;
+use crate::plugins::cluster::Cluster;
+use crate::plugins::directory::{Directory, Followed};
 use crate::plugins::revisions::Revisions;
+use crate::plugins::sources;
 use crate::plugins::stage::Stage;
 use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
@@ -157,7 +159,13 @@ impl Host {
         metrics.on_scrape(status.scraper());
         let servers = Servers::start(settings, metrics, &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
-        let wishes = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
+        let Followed { wishes, components } = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
+        let mut sources = vec![wishes];
+        if settings.cluster_plugins.enabled {
+            let cluster = Cluster { namespaces: settings.cluster_plugins.namespaces.clone(), folder: settings.plugins_directory.clone() };
+            sources.push(cluster.follow(&informers, components, stop_plugins.clone()));
+        }
+        let wishes = sources::follow(sources, informers.clone(), stop_plugins.clone());
         let follow = tokio::spawn(Arc::clone(&registry).follow(wishes, stop_plugins.clone()));
         guard.disarm();
         guard_plugins.disarm();

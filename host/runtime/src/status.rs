@@ -10,7 +10,7 @@ use wharf_core::Reason;
 use crate::admin::StatusSource;
 use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
 use crate::checkpoint::{Checkpoint, Usage};
-use crate::plugins::{PluginState, Registry};
+use crate::plugins::{Origin, PluginState, Registry};
 use crate::telemetry::metrics::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
 
 /// The state of a host, on demand.
@@ -129,16 +129,17 @@ impl StatusSource for HostStatus {
                 failing: status.stats.failing as u64,
                 waiting: (status.stats.queue.depth + status.stats.queue.waiting) as u64,
                 age_seconds: status.since.elapsed().as_secs(),
-                source: status.origin.display().to_string(),
+                source: status.origin.to_string(),
             }
         });
-        let nameless = self.registry.unreadable().into_iter().map(|(path, refusal)| PluginRow {
-            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            state: "Refused".to_owned(),
-            reason: refusal.reason.to_string(),
-            message: refusal.message,
-            source: path.display().to_string(),
-            ..PluginRow::default()
+        let nameless = self.registry.unreadable().into_iter().map(|(origin, refusal)| {
+            let source = origin.to_string();
+            let (namespace, name) = match origin {
+                Origin::File(path) => (String::new(), path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+                Origin::Resource { namespace, name } => (namespace.to_string(), name.to_string()),
+            };
+            let (state, reason) = ("Refused".to_owned(), refusal.reason.to_string());
+            PluginRow { namespace, name, state, reason, message: refusal.message, source, ..PluginRow::default() }
         });
         rows.chain(nameless).collect()
     }

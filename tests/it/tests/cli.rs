@@ -25,7 +25,7 @@ fn err(output: &Output) -> String {
 fn help_and_version_are_data() -> Result<()> {
     let help = wharf(&["--help"])?;
     assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
-    for command in ["run", "build", "validate", "inspect", "get", "explain", "retry", "watch", "rbac", "version"] {
+    for command in ["run", "build", "validate", "inspect", "get", "explain", "retry", "watch", "rbac", "crd", "version"] {
         assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
     }
     let version = wharf(&["version"])?;
@@ -66,6 +66,19 @@ fn validate_reports_every_mistake_with_its_line() -> Result<()> {
     let missing = wharf(&["validate", "/no/such/file.yaml"])?;
     assert_eq!(missing.status.code(), Some(2));
     assert!(err(&missing).starts_with("error: read /no/such/file.yaml\n  caused by: "), "{}", err(&missing));
+    Ok(())
+}
+
+#[test]
+fn crd_is_one_document_to_apply() -> Result<()> {
+    let output = wharf(&["crd"])?;
+    assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""));
+    let definition: serde_json::Value = serde_saphyr::from_str(&out(&output))?;
+    assert_eq!((&definition["kind"], &definition["metadata"]["name"]), (&"CustomResourceDefinition".into(), &"plugins.wharf.dev".into()));
+    let rbac = wharf(&["rbac", "--cluster-plugins"])?;
+    assert_eq!(rbac.status.code(), Some(0), "{}", err(&rbac));
+    assert!(out(&rbac).contains("plugins/status") && !out(&rbac).contains("impersonate"), "{}", out(&rbac));
+    assert_eq!(wharf(&["rbac"])?.status.code(), Some(2));
     Ok(())
 }
 

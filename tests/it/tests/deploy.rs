@@ -16,7 +16,14 @@ async fn kustomize_passes_a_server_side_dry_run() -> Result<()> {
         let path = path.to_str().context("the checkout's path is not UTF-8")?;
         let args = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", path];
         let applied = cluster.kubectl(&args, None).await.with_context(|| format!("apply {folder}"))?;
-        for object in ["namespace/wharf-system", "deployment.apps/wharf", "persistentvolumeclaim/wharf-data", "serviceaccount/wharf"] {
+        for object in [
+            "namespace/wharf-system",
+            "deployment.apps/wharf",
+            "persistentvolumeclaim/wharf-data",
+            "serviceaccount/wharf",
+            "customresourcedefinition.apiextensions.k8s.io/plugins.wharf.dev",
+            "clusterrole.rbac.authorization.k8s.io/wharf-plugins",
+        ] {
             ensure!(applied.contains(object), "{folder}: {object} is missing in:\n{applied}");
         }
     }

@@ -101,6 +101,20 @@ impl Api {
         Ok(self.send(Method::POST, &format!("{path}?fieldManager={FIELD_MANAGER}"), "application/json", Some(manifest)).await?)
     }
 
+    /// What the API server says to a new object without storing it: the object as it would be, or
+    /// why it is refused. Unknown fields are refused. `collection` says where it would go.
+    ///
+    /// # Errors
+    /// If there is no such kind, or no answer.
+    pub async fn judge(&self, collection: &Target, manifest: &Value) -> Result<Result<Value, String>> {
+        let path = format!("{}?dryRun=All&fieldValidation=Strict&fieldManager={FIELD_MANAGER}", self.path(collection).await?);
+        match self.send(Method::POST, &path, "application/json", Some(manifest)).await {
+            Ok(value) => Ok(Ok(value)),
+            Err(Error::Api(status)) => Ok(Err(status.message)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Server-side apply, taking over what others own.
     ///
     /// # Errors

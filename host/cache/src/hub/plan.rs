@@ -24,7 +24,7 @@ pub(crate) struct Wish<'a> {
 #[derive(Debug)]
 pub(crate) struct Wishes<'a> {
     specs: HashSet<&'a InformerSpec>,
-    /// Namespaces of those that a wider informer can serve.
+    /// Namespaces of those that a wider informer can serve, and that are about more than one object.
     namespaces: HashSet<&'a str>,
     /// One watch of the whole cluster serves all.
     widened: bool,
@@ -37,7 +37,7 @@ impl<'a> Wishes<'a> {
         let (mut specs, mut namespaces) = (HashSet::new(), HashSet::new());
         for wish in all {
             specs.insert(wish.spec);
-            namespaces.extend(wish.spec.scope.namespace().filter(|_| wish.filterable));
+            namespaces.extend(wish.spec.scope.namespace().filter(|_| wish.filterable && !wish.spec.names_one()));
         }
         Self { specs, namespaces, widened, refused }
     }
@@ -110,6 +110,16 @@ mod tests {
             let wishes = Wishes::new(specs.iter().map(wish), widened, refused);
             assert_eq!(wishes.serve(wish(&own)), read(want), "{specs:?} {own:?} widened {widened} refused {refused}");
         }
+    }
+
+    /// One object in each of many namespaces does not make a watch of all objects worth its memory.
+    #[test]
+    fn single_objects_are_no_reason_to_widen() {
+        let (mut one, all) = (spec("a", ""), spec("b", ""));
+        one.field_selector = "metadata.name=x".into();
+        let wishes = Wishes::new([wish(&one), wish(&all)], false, false);
+        assert_eq!(wishes.namespaces(), 1);
+        assert_eq!(wishes.serve(wish(&one)), one);
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl<'a> Reflector<'a> {
     /// has seen already; empty if nobody has.
     pub(crate) fn new(shared: &'a Shared, source: Source, discovery: &'a Discovery, options: Options, not_older_than: Box<str>) -> Self {
         let machine = Machine::new(&options, not_older_than, rand::random::<f64>);
-        let decoder = Decoder::new(shared.spec.kind.clone(), Trim::new(&options.omit, shared.spec.content == Content::Redacted));
+        let decoder = Decoder::new(shared.spec.sent_kind(), Trim::new(&options.omit, shared.spec.content == Content::Redacted));
         Self { shared, source, discovery, machine, options, decoder, resource: None }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Asked {
     pub(crate) at: Instant,
     /// The `accept-encoding` header.
     pub(crate) encoding: Option<String>,
+    /// The `accept` header.
+    pub(crate) accept: String,
 }
 
 /// The server. Clones are the same server.
@@ -214,8 +216,8 @@ impl Fake {
 
     async fn answer(&self, request: Parts) -> Result<Answer, BoxError> {
         let uri = request.uri.to_string();
-        let header = request.headers.get("accept-encoding");
-        let encoding = header.map(|value| value.to_str().unwrap().to_owned());
+        let header = |name: &str| request.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+        let (encoding, accept) = (header("accept-encoding"), header("accept").unwrap_or_default());
         let reply = {
             let mut script = self.script.lock();
             if uri.contains("watch=1") {
@@ -230,7 +232,7 @@ impl Fake {
                 script.lists.take()
             }
         };
-        self.asked.send_modify(|all| all.push(Asked { uri, at: Instant::now(), encoding }));
+        self.asked.send_modify(|all| all.push(Asked { uri, at: Instant::now(), encoding, accept }));
         match reply {
             Reply::Json(code, body) => Ok(Response::builder().status(code).body(whole(body))?),
             Reply::Encoded(encoding) => Ok(Response::builder().header("content-encoding", encoding).body(whole(String::new()))?),

@@ -102,6 +102,32 @@ async fn ci7_redacted_and_full_secrets_are_two_informers() {
     assert_eq!(informers.snapshot().len(), 2);
 }
 
+/// Who wants metadata alone asks the server for no more, for one object by its name, and shares no
+/// store with who wants all.
+#[tokio::test(start_paused = true)]
+async fn metadata_alone_is_asked_for_as_such() {
+    let fake = Fake::new();
+    let meta = |rv: &str| object("x", rv).replace(r#""v1","kind":"ConfigMap""#, r#""meta.k8s.io/v1","kind":"PartialObjectMetadata""#);
+    let items = meta("5");
+    let listed = format!(
+        r#"{{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{{"resourceVersion":"10"}},"items":[{items}]}}"#
+    );
+    fake.lists([Reply::Json(200, listed)]);
+    let feed = fake.open_watch();
+    let informers = fake.informers();
+    let recorder = Recorder::new();
+    let mut spec = InformerSpec { content: Content::Metadata, ..config_maps() };
+    spec.field_selector = "metadata.name=x".into();
+    let _registration = informers.attach(spec, recorder.clone());
+    assert_eq!(recorder.take(2).await, ["InitialList add a/x 5", "synced"]);
+    feed.event("MODIFIED", &meta("11")).await;
+    assert_eq!(recorder.take(1).await, ["Watch update a/x 5 11"]);
+    let asked = fake.asked("/configmaps?");
+    let forms: Vec<&str> = asked.iter().filter_map(|asked| asked.accept.split(';').nth(1)).collect();
+    assert_eq!(forms, ["as=PartialObjectMetadataList", "as=PartialObjectMetadata"]);
+    assert!(asked.iter().all(|asked| asked.uri.contains("fieldSelector=metadata.name%3Dx")), "{asked:?}");
+}
+
 /// CI8: the same handler twice is two registrations, of which one may leave.
 #[tokio::test(start_paused = true)]
 async fn ci8_one_handler_attached_twice() {

@@ -47,10 +47,13 @@ impl Plugin {
         }
         let document = file.map(|file| document(&file, &args.component, is_folder)).transpose()?;
         let component = match &document {
-            Some(document) if is_folder => {
-                let ComponentRef::File(name) = &document.component;
-                args.component.join(name)
-            }
+            Some(document) if is_folder => match &document.component {
+                ComponentRef::File(name) => args.component.join(name),
+                ComponentRef::ConfigMap { name, .. } => {
+                    let message = format!("plugin {}: its component is in the ConfigMap {name}, not in this folder", document.name);
+                    return Err(wrong(message).hint("name the component's file, and the document by --plugin"));
+                }
+            },
             _ => args.component.clone(),
         };
         if !component.is_file() {
@@ -84,8 +87,7 @@ fn document(file: &Path, component: &Path, is_folder: bool) -> Result<PluginDocu
     })?;
     let (count, name) = (documents.len(), component.file_name());
     let of_component = |document: &PluginDocument| {
-        let ComponentRef::File(path) = &document.component;
-        !is_folder && Path::new(path).file_name() == name
+        !is_folder && matches!(&document.component, ComponentRef::File(path) if Path::new(path).file_name() == name)
     };
     let mut fitting: Vec<_> = documents.into_iter().filter(|document| count == 1 || of_component(document)).collect();
     match (fitting.pop(), fitting.len()) {

@@ -57,8 +57,27 @@ pub struct MapEntry {
 }
 
 pub(super) const FIELDS: [&str; 4] = ["onlyIfChanged", "filter", "ignoreOwnWrites", "map"];
-const WAYS: [&str; 4] = ["owner", "label", "annotation", "field"];
-const OWNERS: [(&str, bool); 2] = [("any", false), ("controller", true)];
+/// Those that drop changes.
+pub(super) const FILTERS: [&str; 3] = ["onlyIfChanged", "filter", "ignoreOwnWrites"];
+/// The ways in which `map` finds the other object.
+pub(super) const WAYS: [&str; 4] = ["owner", "label", "annotation", "field"];
+/// The fields of `map`.
+pub(super) const MAP: [&str; 5] = ["to", "owner", "label", "annotation", "field"];
+pub(super) const OWNERS: [(&str, bool); 2] = [("any", false), ("controller", true)];
+
+pub(super) const NOTHING_TO_FILTER: &str = "nothing is delivered with events: [], so nothing can be filtered";
+pub(super) const NOTHING_TO_FILTER_HINT: &str = "remove one of the two";
+pub(super) const POINTERS_EMPTY: &str = "onlyIfChanged is empty, so no change would count";
+pub(super) const POINTERS_EMPTY_HINT: &str = "name some pointers, or remove it";
+pub(super) const POINTER_HINT: &str = "write it as in RFC 6901, for example /metadata/labels";
+pub(super) const NO_WAY: &str = "map does not say how the other object is found";
+pub(super) const SEVERAL_WAYS: &str = "map says in several ways how the other object is found";
+pub(super) const LABEL_KEY_HINT: &str = "write a key as in an object, for example app.kubernetes.io/instance";
+/// Before the name of an entry that is not there.
+pub(super) const NO_SUCH_ENTRY: &str = "no subscription here has the name";
+/// Behind the name of an entry that is never called.
+pub(super) const ONLY_CACHED: &str = "is only cached (events: []), so it can never be called for";
+pub(super) const ONLY_CACHED_HINT: &str = "map to one that is delivered";
 
 pub(super) fn read(object: &Object<'_>, events: Option<&[crate::Event]>, problems: &mut Problems) -> Changes {
     let read = Changes {
@@ -68,8 +87,8 @@ pub(super) fn read(object: &Object<'_>, events: Option<&[crate::Event]>, problem
         map: object.get("map").and_then(|n| map(&n, problems)),
     };
     if events.is_some_and(<[_]>::is_empty) {
-        for node in ["onlyIfChanged", "filter", "ignoreOwnWrites"].iter().filter_map(|field| object.get(field)) {
-            problems.invalid(node.at(), "nothing is delivered with events: [], so nothing can be filtered", "remove one of the two");
+        for node in FILTERS.iter().filter_map(|field| object.get(field)) {
+            problems.invalid(node.at(), NOTHING_TO_FILTER, NOTHING_TO_FILTER_HINT);
         }
     }
     read
@@ -82,7 +101,7 @@ pub(super) fn check_maps<'a>(entries: &[(&'a str, &'a SubscribeEntry)], problems
         let at = format!("{at}/map/to");
         match entries.iter().find(|(_, other)| other.name == map.to) {
             Some((_, other)) if other.events.as_ref().is_some_and(Vec::is_empty) => {
-                problems.invalid(&at, never_called(&map.to), "map to one that is delivered");
+                problems.invalid(&at, never_called(&map.to), ONLY_CACHED_HINT);
             }
             Some(_) => {}
             None => {
@@ -91,20 +110,20 @@ pub(super) fn check_maps<'a>(entries: &[(&'a str, &'a SubscribeEntry)], problems
                     Some(near) => format!("did you mean {near}?"),
                     None => format!("write one of {}, or add an entry for it", names.join(", ")),
                 };
-                problems.invalid(&at, format!("no subscription here has the name {}", map.to), hint);
+                problems.invalid(&at, format!("{NO_SUCH_ENTRY} {}", map.to), hint);
             }
         }
     }
 }
 
 pub(super) fn never_called(name: &str) -> String {
-    format!("{name} is only cached (events: []), so it can never be called for")
+    format!("{name} {ONLY_CACHED}")
 }
 
 fn pointers(node: &Node<'_>, problems: &mut Problems) -> Option<Vec<Pointer>> {
     let items = node.list(Filters::MAX_POINTERS, problems)?;
     if items.is_empty() {
-        problems.invalid(node.at(), "onlyIfChanged is empty, so no change would count", "name some pointers, or remove it");
+        problems.invalid(node.at(), POINTERS_EMPTY, POINTERS_EMPTY_HINT);
         return None;
     }
     let read: Vec<(&str, Pointer)> = items.iter().filter_map(|item| Some((item.text(problems)?, pointer(item, problems)?))).collect();
@@ -124,11 +143,7 @@ fn pointer(node: &Node<'_>, problems: &mut Problems) -> Option<Pointer> {
         }
         Ok(pointer) => Some(pointer),
         Err(error) => {
-            problems.invalid(
-                node.at(),
-                format!("{} is no pointer: {error}", excerpt(text)),
-                "write it as in RFC 6901, for example /metadata/labels",
-            );
+            problems.invalid(node.at(), format!("{} is no pointer: {error}", excerpt(text)), POINTER_HINT);
             None
         }
     }
@@ -145,18 +160,13 @@ fn expression(node: &Node<'_>, problems: &mut Problems) -> Option<Arc<Expression
 }
 
 fn map(node: &Node<'_>, problems: &mut Problems) -> Option<MapEntry> {
-    let object = node.object(&["to", "owner", "label", "annotation", "field"], &[], problems)?;
+    let object = node.object(&MAP, &[], problems)?;
     let to = object.required("to", problems).and_then(|n| n.checked(is_label, "name", LABEL_HINT, problems));
     let ways: Vec<Node<'_>> = WAYS.iter().filter_map(|way| object.get(way)).collect();
     if ways.len() != 1 {
-        let message = if ways.is_empty() {
-            "map does not say how the other object is found"
-        } else {
-            "map says in several ways how the other object is found"
-        };
-        problems.invalid(node.at(), message, format!("write one of {}", WAYS.join(", ")));
+        problems.invalid(node.at(), if ways.is_empty() { NO_WAY } else { SEVERAL_WAYS }, format!("write one of {}", WAYS.join(", ")));
     }
-    let key_hint = "write a key as in an object, for example app.kubernetes.io/instance";
+    let key_hint = LABEL_KEY_HINT;
     let mut by: Vec<Option<MapBy>> = vec![
         object.get("owner").and_then(|n| n.choice(&OWNERS, problems)).map(|controller| MapBy::Owner { controller }),
         object.get("label").and_then(|n| n.checked(is_label_key, "key of a label", key_hint, problems)).map(MapBy::label),

@@ -121,8 +121,15 @@ impl PluginDocument {
 /// Where the component's bytes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentRef {
-    /// A file, relative to the folder of the document; never absolute, never with `..`.
+    /// A file, relative to the folder of plugins; never absolute, never with `..`.
     File(String),
+    /// An entry of `binaryData` of a ConfigMap in the plugin's own namespace.
+    ConfigMap {
+        /// The ConfigMap.
+        name: Arc<str>,
+        /// The entry.
+        key: Arc<str>,
+    },
 }
 
 /// One entry of `subscribe`, in a document or in a component's description. In a

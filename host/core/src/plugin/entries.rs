@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::changes;
 use super::document::SubscribeEntry;
 use super::fields::{Node, Object, Problems, Refused, excerpt};
-use super::names::{LABEL_HINT, is_api_version, is_camel_case, is_label};
+use super::names::{LABEL_HINT, MAX_KIND, is_api_version, is_camel_case, is_label};
 use crate::Reason;
 use crate::event::Event;
 use crate::grant::Namespaces;
@@ -24,12 +24,15 @@ pub(super) enum Author {
 
 /// More subscriptions than these are refused.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 32;
-const MAX_NAMESPACES: usize = 256;
+/// More namespaces than these are refused; who means more means all.
+pub(super) const MAX_NAMESPACES: usize = 256;
+/// The longest selector, in bytes: it becomes part of an URL.
+pub(super) const MAX_SELECTOR: usize = 4096;
 
 /// Of both authors, beside those of [`changes`].
-const FIELDS: [&str; 8] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync", "delivery"];
+pub(super) const FIELDS: [&str; 8] = ["name", "apiVersion", "kind", "labelSelector", "fieldSelector", "events", "resync", "delivery"];
 /// Of the document alone.
-const DOCUMENT_FIELDS: [&str; 2] = ["namespaces", "content"];
+pub(super) const DOCUMENT_FIELDS: [&str; 2] = ["namespaces", "content"];
 const REFUSED: [Refused; 5] = [
     Refused { field: "namespaces", hint: "remove it: only the Plugin document says where" },
     Refused { field: "mapping", hint: "write map" },
@@ -37,10 +40,20 @@ const REFUSED: [Refused; 5] = [
     Refused { field: "fields", hint: "remove it: the handler may look at every field" },
     Refused { field: "projection", hint: "remove it: the handler may look at every field" },
 ];
-const CONTENTS: [(&str, bool); 2] = [("full", false), ("redacted", true)];
-const DELIVERIES: [(&str, bool); 2] = [("latest", false), ("every-event", true)];
-const EVENTS: [(&str, Event); 3] =
+pub(super) const CONTENTS: [(&str, bool); 2] = [("full", false), ("redacted", true)];
+pub(super) const DELIVERIES: [(&str, bool); 2] = [("latest", false), ("every-event", true)];
+pub(super) const EVENTS: [(&str, Event); 3] =
     [(Event::Add.as_str(), Event::Add), (Event::Update.as_str(), Event::Update), (Event::Delete.as_str(), Event::Delete)];
+
+pub(super) const API_VERSION_HINT: &str = "write it as in an object, for example v1 or apps/v1";
+pub(super) const KIND_HINT: &str = "write it as in an object, for example ConfigMap";
+pub(super) const NAMESPACES_EMPTY: &str = "namespaces is empty, which covers nothing";
+pub(super) const NAMESPACES_EMPTY_HINT: &str = "name some, write [\"*\"] for all, or leave it out for the plugin's own";
+pub(super) const ALL_BESIDE_OTHERS: &str = "\"*\" stands beside others";
+pub(super) const ALL_BESIDE_OTHERS_HINT: &str = "write [\"*\"] alone for all namespaces, or only names";
+pub(super) const SAME_KIND_HINT: &str = "merge them into one subscription with a selector that covers both";
+pub(super) const SELECTOR_HINT: &str = "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key, separated by commas";
+pub(super) const FIELD_SELECTOR_HINT: &str = "only metadata.name and metadata.namespace, with = or !=";
 
 /// Reads a list of entries. What is wrong is noted; the entries that could be read come
 /// back, so that more can be checked against them.
@@ -59,8 +72,7 @@ pub(super) fn read(node: &Node<'_>, author: Author, problems: &mut Problems) -> 
                 && (&a.group, &a.kind) == (&b.group, &b.kind)
             {
                 let message = format!("{} is subscribed by {} and by {}", b.kind, earlier.name, entry.name);
-                let hint = "merge them into one subscription with a selector that covers both";
-                problems.add(Reason::NotSupported, &format!("{}/kind", item.at()), message, hint);
+                problems.add(Reason::NotSupported, &format!("{}/kind", item.at()), message, SAME_KIND_HINT);
             }
         }
     }
@@ -72,12 +84,8 @@ pub(super) fn read(node: &Node<'_>, author: Author, problems: &mut Problems) -> 
 
 /// `apiVersion` and `kind` of an object; `None` if one of them is absent or wrong.
 pub(super) fn kind(object: &Object<'_>, problems: &mut Problems) -> Option<Gvk> {
-    let version = object
-        .required("apiVersion", problems)
-        .and_then(|n| n.checked(is_api_version, "apiVersion", "write it as in an object, for example v1 or apps/v1", problems));
-    let kind = object
-        .required("kind", problems)
-        .and_then(|n| n.checked(|t| is_camel_case(t, 63), "kind", "write it as in an object, for example ConfigMap", problems));
+    let version = object.required("apiVersion", problems).and_then(|n| n.checked(is_api_version, "apiVersion", API_VERSION_HINT, problems));
+    let kind = object.required("kind", problems).and_then(|n| n.checked(|t| is_camel_case(t, MAX_KIND), "kind", KIND_HINT, problems));
     Some(Gvk::from_api_version(version?, kind?))
 }
 
@@ -85,11 +93,7 @@ pub(super) fn kind(object: &Object<'_>, problems: &mut Problems) -> Option<Gvk> 
 pub(super) fn namespaces(node: &Node<'_>, problems: &mut Problems) -> Option<Namespaces> {
     let items = node.list(MAX_NAMESPACES, problems)?;
     if items.is_empty() {
-        problems.invalid(
-            node.at(),
-            "namespaces is empty, which covers nothing",
-            "name some, write [\"*\"] for all, or leave it out for the plugin's own",
-        );
+        problems.invalid(node.at(), NAMESPACES_EMPTY, NAMESPACES_EMPTY_HINT);
         return None;
     }
     let rule = |text: &str| text == "*" || is_label(text);
@@ -99,7 +103,7 @@ pub(super) fn namespaces(node: &Node<'_>, problems: &mut Problems) -> Option<Nam
     }
     let has_all = names.contains(&"*");
     if has_all && names.len() > 1 {
-        problems.invalid(node.at(), "\"*\" stands beside others", "write [\"*\"] alone for all namespaces, or only names");
+        problems.invalid(node.at(), ALL_BESIDE_OTHERS, ALL_BESIDE_OTHERS_HINT);
         return None;
     }
     unique(&items, &names, problems);
@@ -156,11 +160,14 @@ fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {
         return None;
     }
     let text = node.text(problems)?;
+    if text.len() > MAX_SELECTOR {
+        problems.invalid(node.at(), format!("{} bytes are too many for a selector", text.len()), format!("at most {MAX_SELECTOR}"));
+        return None;
+    }
     match Selector::parse(text) {
         Ok(selector) => Some(selector),
         Err(error) => {
-            let hint = "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key, separated by commas";
-            problems.invalid(node.at(), format!("{} is no requirement of a selector", excerpt(&error.part)), hint);
+            problems.invalid(node.at(), format!("{} is no requirement of a selector", excerpt(&error.part)), SELECTOR_HINT);
             None
         }
     }
@@ -168,7 +175,7 @@ fn selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {
 
 fn field_selector(node: &Node<'_>, problems: &mut Problems) -> Option<Selector> {
     let selector = selector(node, problems)?;
-    let hint = "only metadata.name and metadata.namespace, with = or !=";
+    let hint = FIELD_SELECTOR_HINT;
     let unknown = selector.keys().find(|key| !matches!(*key, "metadata.name" | "metadata.namespace"));
     if let Some(key) = unknown {
         problems.invalid(node.at(), format!("{} cannot be selected by", excerpt(key)), hint);

@@ -136,6 +136,11 @@ impl<'v> Node<'v> {
         Some(Object { at: self.at.clone(), map })
     }
 
+    /// An object of which other fields than those that are asked for do not matter.
+    pub fn any_object(&self, problems: &mut Problems) -> Option<Object<'v>> {
+        Some(Object { at: self.at.clone(), map: self.map(problems)? })
+    }
+
     /// An object with fields of any name.
     pub fn entries(&self, problems: &mut Problems) -> Option<Vec<(&'v str, Self)>> {
         let map = self.map(problems)?;
@@ -214,13 +219,13 @@ impl<'v> Node<'v> {
 
     /// Bytes within a range, in Kubernetes notation.
     pub fn bytes(&self, range: &RangeInclusive<u64>, problems: &mut Problems) -> Option<u64> {
-        let hint = "write a whole number with Ki, Mi or Gi, for example 64Mi";
+        let hint = BYTES_HINT;
         let text = match self.value {
             Value::Number(number) => number.to_string(),
             Value::String(text) => text.clone(),
             _ => return self.mistyped("a quantity", hint, problems),
         };
-        let Some(bytes) = parse_bytes(&text) else {
+        let Some(bytes) = parse_bytes(&text).filter(|_| text.len() <= MAX_QUANTITY) else {
             problems.invalid(&self.at, format!("{} is no quantity", excerpt(&text)), hint);
             return None;
         };
@@ -229,13 +234,13 @@ impl<'v> Node<'v> {
 
     /// A duration within a range, in Go's notation.
     pub fn duration(&self, range: &RangeInclusive<Duration>, problems: &mut Problems) -> Option<Duration> {
-        let hint = "write numbers with ms, s, m or h, for example 500ms or 1m30s";
+        let hint = DURATION_HINT;
         let text = match self.value {
             Value::Number(number) => number.to_string(),
             Value::String(text) => text.clone(),
             _ => return self.mistyped("a duration", hint, problems),
         };
-        let Some(duration) = parse_duration(&text) else {
+        let Some(duration) = parse_duration(&text).filter(|_| text.len() <= MAX_QUANTITY) else {
             problems.invalid(&self.at, format!("{} is no duration", excerpt(&text)), hint);
             return None;
         };
@@ -316,6 +321,13 @@ impl<'v> Object<'v> {
         node
     }
 }
+
+/// The longest quantity or duration, in bytes.
+pub(super) const MAX_QUANTITY: usize = 63;
+/// How a quantity is written.
+pub(super) const BYTES_HINT: &str = "write a whole number with Ki, Mi or Gi, for example 64Mi";
+/// How a duration is written.
+pub(super) const DURATION_HINT: &str = "write numbers with ms, s, m or h, for example 500ms or 1m30s";
 
 const MAX_EXCERPT: usize = 63;
 

@@ -6,6 +6,12 @@ use std::time::Duration;
 
 use super::fields::{Node, Problems};
 
+/// The fields of `limits`.
+pub(super) const FIELDS: [&str; 4] = ["memory", "deadline", "cpu", "concurrency"];
+
+pub(super) const CPU_TOO_LONG: &str = "cpu is longer than deadline and would never be reached";
+pub(super) const CPU_TOO_LONG_HINT: &str = "make cpu at most deadline";
+
 /// Ceilings of one plugin's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -74,7 +80,7 @@ impl AskedLimits {
 
     /// Reads `{memory, deadline, cpu, concurrency}`; wrong ones are problems and left out.
     pub(super) fn read(node: &Node<'_>, problems: &mut Problems) -> Self {
-        let Some(object) = node.object(&["memory", "deadline", "cpu", "concurrency"], &[], problems) else { return Self::default() };
+        let Some(object) = node.object(&FIELDS, &[], problems) else { return Self::default() };
         let limits = Self {
             memory: object.get("memory").and_then(|n| n.bytes(&Limits::MEMORY, problems)),
             deadline: object.get("deadline").and_then(|n| n.duration(&Limits::DEADLINE, problems)),
@@ -87,7 +93,7 @@ impl AskedLimits {
         if let (Some(cpu), Some(deadline), Some(node)) = (limits.cpu, limits.deadline, object.get("cpu"))
             && cpu > deadline
         {
-            problems.invalid(node.at(), "cpu is longer than deadline and would never be reached", "make cpu at most deadline");
+            problems.invalid(node.at(), CPU_TOO_LONG, CPU_TOO_LONG_HINT);
         }
         limits
     }

@@ -4,10 +4,20 @@
 /// What a DNS-1123 label is, for people.
 pub(super) const LABEL_HINT: &str = "lower case letters, digits and '-', at most 63, beginning and ending with a letter or digit";
 
+/// What a DNS-1123 subdomain is, for people.
+pub(super) const SUBDOMAIN_HINT: &str = "lower case letters, digits, '-' and '.', at most 253, beginning and ending with a letter or digit";
+
+/// The longest DNS-1123 label, in bytes.
+pub(super) const MAX_LABEL: usize = 63;
+/// The longest DNS-1123 subdomain, in bytes.
+pub(super) const MAX_SUBDOMAIN: usize = 253;
+/// The longest kind, in bytes.
+pub(super) const MAX_KIND: usize = 63;
+
 /// A DNS-1123 label: lower case letters, digits and `-`, at most 63 bytes.
 pub(super) fn is_label(text: &str) -> bool {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    text.len() <= 63
+    text.len() <= MAX_LABEL
         && edge(text.chars().next())
         && edge(text.chars().next_back())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
@@ -15,7 +25,7 @@ pub(super) fn is_label(text: &str) -> bool {
 
 /// A DNS-1123 subdomain: labels joined by dots, at most 253 bytes.
 pub(super) fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_label)
+    text.len() <= MAX_SUBDOMAIN && text.split('.').all(is_label)
 }
 
 /// `version` or `group/version`.
@@ -41,6 +51,15 @@ pub(super) fn is_label_key(text: &str) -> bool {
         && edge(name.chars().next())
         && edge(name.chars().next_back())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// The key of a ConfigMap: letters, digits, `-`, `_` and `.`, at most 253 bytes, and no name of a
+/// folder.
+pub(super) fn is_config_map_key(text: &str) -> bool {
+    (1..=MAX_SUBDOMAIN).contains(&text.len())
+        && text != "."
+        && !text.starts_with("..")
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 #[cfg(test)]
@@ -84,6 +103,16 @@ mod tests {
             assert_eq!(is_label_key(text), want, "{text}");
         }
         assert!(!is_label_key(&"a".repeat(64)));
+    }
+
+    #[test]
+    fn keys_of_config_maps() {
+        for (text, want) in
+            [("a", true), (".a", true), ("A_b-c.wasm", true), ("", false), (".", false), ("..", false), ("..a", false), ("a/b", false)]
+        {
+            assert_eq!(is_config_map_key(text), want, "{text}");
+        }
+        assert!(!is_config_map_key(&"a".repeat(254)));
     }
 
     #[test]

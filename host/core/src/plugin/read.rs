@@ -1,16 +1,18 @@
 //! The Plugin document, read from JSON: every mistake is found in one pass, and what this
-//! version does not have is refused, never ignored. Owns the document's own fields; entries
-//! of `subscribe` are read by `entries`, limits by `limits`.
+//! version does not have is refused, never ignored. Owns the document's own fields and what an
+//! API server may add to them; entries of `subscribe` are read by `entries`, limits by `limits`,
+//! the component by `component`.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::document::{ComponentRef, Isolation, PluginDocument, PluginName, Replay};
+use super::component;
+use super::document::{Isolation, PluginDocument, PluginName, Replay};
 use super::entries::{self, Author};
 use super::fields::{Node, Problem, Problems, Refused, excerpt};
 use super::limits::AskedLimits;
-use super::names::{LABEL_HINT, is_label, is_subdomain};
+use super::names::{LABEL_HINT, SUBDOMAIN_HINT, is_label, is_subdomain};
 use crate::Reason;
 use crate::grant::{ClusterGrant, Grants, Namespaces, Verb};
 
@@ -19,7 +21,8 @@ pub const API_VERSION: &str = "wharf.dev/v1alpha1";
 /// The `kind` of the document.
 pub const KIND: &str = "Plugin";
 
-const MAX_GRANTS: usize = 64;
+/// More grants than these are refused.
+pub(super) const MAX_GRANTS: usize = 64;
 
 const STATUS: [Refused; 1] = [Refused { field: "status", hint: "remove it: only the host writes a status" }];
 const SERVER_FIELDS: [Refused; 7] = {
@@ -34,14 +37,11 @@ const SERVER_FIELDS: [Refused; 7] = {
         Refused { field: "finalizers", hint: "remove it: documents have no finalizers yet" },
     ]
 };
-const SPEC: [&str; 9] = ["component", "serviceAccountName", "suspend", "subscribe", "grants", "limits", "rollout", "isolation", "config"];
+pub(super) const SPEC: [&str; 9] =
+    ["component", "serviceAccountName", "suspend", "subscribe", "grants", "limits", "rollout", "isolation", "config"];
 const SPEC_NOT_BUILT: [Refused; 2] = [
     Refused { field: "delivery", hint: "remove it: each key is delivered with its latest state" },
     Refused { field: "resync", hint: "put it into an entry of subscribe" },
-];
-const COMPONENT_NOT_BUILT: [Refused; 2] = [
-    Refused { field: "oci", hint: "put the component beside the document and write {file: NAME.wasm}" },
-    Refused { field: "configMap", hint: "mount the ConfigMap beside the document and write {file: NAME.wasm}" },
 ];
 const GRANTS_NOT_BUILT: [Refused; 9] = {
     const FREE: &str = "remove it: every plugin may use it, it needs no grant";
@@ -58,18 +58,51 @@ const GRANTS_NOT_BUILT: [Refused; 9] = {
         Refused { field: "secrets", hint: "remove it: name apiVersion v1 and kind Secret in an entry of subscribe" },
     ]
 };
-const ISOLATIONS: [(&str, Isolation); 2] = [("reuse", Isolation::Reuse), ("fresh", Isolation::Fresh)];
+/// The fields of a grant `cluster`.
+pub(super) const CLUSTER: [&str; 4] = ["apiVersion", "kind", "verbs", "namespaces"];
+/// The fields of `rollout`.
+pub(super) const ROLLOUT: [&str; 2] = ["replay", "bake"];
 
-/// Reads a Plugin document.
+pub(super) const ISOLATIONS: [(&str, Isolation); 2] = [("reuse", Isolation::Reuse), ("fresh", Isolation::Fresh)];
+pub(super) const REPLAYS: [(&str, Replay); 3] = [("all", Replay::All), ("failed", Replay::Failed), ("none", Replay::None)];
+
+pub(super) const SUBSCRIBE_EMPTY: &str = "subscribe is empty, so nothing would be delivered";
+pub(super) const SUBSCRIBE_EMPTY_HINT: &str = "name some, or leave it out for all that the component asks for";
+pub(super) const VERBS_EMPTY: &str = "verbs is empty, which grants nothing";
+pub(super) const VERBS_EMPTY_HINT: &str = "name some, or remove the grant";
+
+/// Where a document comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// A person, in a file.
+    File,
+    /// An API server, which adds fields of its own to what a person wrote.
+    Server,
+}
+
+/// Reads a Plugin document as it stands in a file.
 ///
 /// # Errors
 /// All problems at once, with RFC 6901 pointers: `DocumentInvalid`, or `NotSupported` for
 /// what this version does not have. A document of another `apiVersion` or `kind` has only
 /// that problem.
 pub fn read_document(value: &Value) -> Result<PluginDocument, Vec<Problem>> {
+    read(value, Writer::File)
+}
+
+/// Reads a Plugin document as an API server hands it out: what the server or the host writes
+/// into it (`status`, and all of `metadata` but the names) is passed over.
+///
+/// # Errors
+/// As [`read_document`].
+pub fn read_resource(value: &Value) -> Result<PluginDocument, Vec<Problem>> {
+    read(value, Writer::Server)
+}
+
+fn read(value: &Value, writer: Writer) -> Result<PluginDocument, Vec<Problem>> {
     let mut problems = Problems::new(Reason::DocumentInvalid);
     let root = Node::new("", value);
-    let read = if is_plugin(&root, &mut problems) { document(&root, &mut problems) } else { None };
+    let read = if is_plugin(&root, &mut problems) { document(&root, writer, &mut problems) } else { None };
     match read {
         Some(read) if problems.is_empty() => Ok(read),
         _ => Err(problems.into_list()),
@@ -94,29 +127,28 @@ fn is_plugin(root: &Node<'_>, problems: &mut Problems) -> bool {
     same
 }
 
-fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> {
-    let object = root.object(&["apiVersion", "kind", "metadata", "spec"], &STATUS, problems)?;
+fn document(root: &Node<'_>, writer: Writer, problems: &mut Problems) -> Option<PluginDocument> {
+    let known: &[&str] = match writer {
+        Writer::File => &["apiVersion", "kind", "metadata", "spec"],
+        Writer::Server => &["apiVersion", "kind", "metadata", "spec", "status"],
+    };
+    let object = root.object(known, &STATUS, problems)?;
     for (field, value) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         match object.get(field) {
             Some(node) => drop(node.text(problems)),
             None => problems.invalid(&format!("/{field}"), format!("{field} is missing"), format!("add {field}: {value}")),
         }
     }
-    let name = object.required("metadata", problems).and_then(|n| metadata(&n, problems));
+    let name = object.required("metadata", problems).and_then(|n| metadata(&n, writer, problems));
     let own = name.as_ref().map_or_else(|| PluginName::DEFAULT_NAMESPACE.into(), |n| n.namespace.clone());
     let spec_node = object.required("spec", problems)?;
     let spec = spec_node.object(&SPEC, &SPEC_NOT_BUILT, problems)?;
-    let component = spec.required("component", problems).and_then(|n| component(&n, problems));
-    let account_hint = "lower case letters, digits, '-' and '.', at most 253, beginning and ending with a letter or digit";
-    let service_account = spec.get("serviceAccountName").and_then(|n| n.checked(is_subdomain, "name", account_hint, problems));
+    let component = spec.required("component", problems).and_then(|n| component::read(&n, problems));
+    let service_account = spec.get("serviceAccountName").and_then(|n| n.checked(is_subdomain, "name", SUBDOMAIN_HINT, problems));
     let suspend = spec.get("suspend").and_then(|n| n.flag(problems)).unwrap_or_default();
     let subscribe = spec.get("subscribe").map(|n| {
         if n.value().as_array().is_some_and(Vec::is_empty) {
-            problems.invalid(
-                n.at(),
-                "subscribe is empty, so nothing would be delivered",
-                "name some, or leave it out for all that the component asks for",
-            );
+            problems.invalid(n.at(), SUBSCRIBE_EMPTY, SUBSCRIBE_EMPTY_HINT);
         }
         entries::read(&n, Author::Document, problems)
     });
@@ -142,8 +174,11 @@ fn document(root: &Node<'_>, problems: &mut Problems) -> Option<PluginDocument> 
     })
 }
 
-fn metadata(node: &Node<'_>, problems: &mut Problems) -> Option<PluginName> {
-    let object = node.object(&["name", "namespace", "labels", "annotations"], &SERVER_FIELDS, problems)?;
+fn metadata(node: &Node<'_>, writer: Writer, problems: &mut Problems) -> Option<PluginName> {
+    let object = match writer {
+        Writer::File => node.object(&["name", "namespace", "labels", "annotations"], &SERVER_FIELDS, problems)?,
+        Writer::Server => node.any_object(problems)?,
+    };
     let name = object.required("name", problems).and_then(|n| n.checked(is_label, "name", LABEL_HINT, problems));
     let namespace = match object.get("namespace") {
         Some(node) => node.checked(is_label, "namespace", LABEL_HINT, problems),
@@ -155,27 +190,6 @@ fn metadata(node: &Node<'_>, problems: &mut Problems) -> Option<PluginName> {
         }
     }
     Some(PluginName { namespace: namespace?.into(), name: name?.into() })
-}
-
-fn component(node: &Node<'_>, problems: &mut Problems) -> Option<ComponentRef> {
-    let object = node.object(&["file"], &COMPONENT_NOT_BUILT, problems)?;
-    let file = match object.get("file") {
-        Some(file) => file,
-        // A source that is not built yet was named already; a missing file would be noise.
-        None if COMPONENT_NOT_BUILT.iter().any(|r| object.get(r.field).is_some()) => return None,
-        None => object.required("file", problems)?,
-    };
-    let text = file.text(problems)?;
-    let inside = !text.is_empty() && !text.starts_with('/') && !text.contains('\0') && text.split('/').all(|part| part != "..");
-    if !inside {
-        problems.invalid(
-            file.at(),
-            format!("{} is no file below the document's folder", excerpt(text)),
-            "write a relative path without ..",
-        );
-        return None;
-    }
-    Some(ComponentRef::File(text.to_owned()))
 }
 
 fn grants(node: &Node<'_>, own: &Namespaces, problems: &mut Problems) -> Vec<ClusterGrant> {
@@ -191,7 +205,7 @@ fn grant(node: &Node<'_>, own: &Namespaces, problems: &mut Problems) -> Option<C
         _ => problems.invalid(node.at(), "several grants in one entry", "write one entry for each"),
     }
     let cluster = object.get("cluster")?;
-    let object = cluster.object(&["apiVersion", "kind", "verbs", "namespaces"], &[], problems)?;
+    let object = cluster.object(&CLUSTER, &[], problems)?;
     let kind = entries::kind(&object, problems);
     let verbs = object.required("verbs", problems).and_then(|n| verbs(&n, problems));
     let namespaces = match object.get("namespaces") {
@@ -204,7 +218,7 @@ fn grant(node: &Node<'_>, own: &Namespaces, problems: &mut Problems) -> Option<C
 fn verbs(node: &Node<'_>, problems: &mut Problems) -> Option<Vec<Verb>> {
     let items = node.list(Verb::ALL.len() * 2, problems)?;
     if items.is_empty() {
-        problems.invalid(node.at(), "verbs is empty, which grants nothing", "name some, or remove the grant");
+        problems.invalid(node.at(), VERBS_EMPTY, VERBS_EMPTY_HINT);
         return None;
     }
     let words = Verb::ALL.map(|verb| (verb.as_str(), verb));
@@ -217,9 +231,8 @@ fn verbs(node: &Node<'_>, problems: &mut Problems) -> Option<Vec<Verb>> {
 }
 
 fn rollout(node: &Node<'_>, problems: &mut Problems) -> (Option<Replay>, Option<Duration>) {
-    let Some(object) = node.object(&["replay", "bake"], &[], problems) else { return (None, None) };
-    let replays = [("all", Replay::All), ("failed", Replay::Failed), ("none", Replay::None)];
-    let replay = object.get("replay").and_then(|n| n.choice(&replays, problems));
+    let Some(object) = node.object(&ROLLOUT, &[], problems) else { return (None, None) };
+    let replay = object.get("replay").and_then(|n| n.choice(&REPLAYS, problems));
     (replay, object.get("bake").and_then(|n| n.duration(&PluginDocument::BAKES, problems)))
 }
 

@@ -1,14 +1,15 @@
 //! The host's settings, resolved. Owns what each value may be and what follows from it;
 //! where values come from and which one wins is in `layers`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
-use wharf_core::plugin::Limits;
+use wharf_core::grant::Namespaces;
 use wharf_core::plugin::fields::{Node, Problems, excerpt};
+use wharf_core::plugin::{Limits, PluginName};
 
 use super::layers::Layers;
 use super::origins::Origins;
@@ -29,6 +30,8 @@ pub struct Settings {
     pub plugins_directory: PathBuf,
     /// May a component without a document run?
     pub allow_bare: bool,
+    /// Plugins from custom resources.
+    pub cluster_plugins: ClusterPlugins,
     /// Limits where neither document nor component says anything.
     pub limits: Limits,
     /// Instances alive at once, 1 to 4096.
@@ -61,6 +64,15 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Time for calls in flight when the host stops.
     pub drain_deadline: Duration,
+}
+
+/// The settings of the custom resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterPlugins {
+    /// Are they a source?
+    pub enabled: bool,
+    /// Those of which namespaces.
+    pub namespaces: Namespaces,
 }
 
 /// The settings of informers; what is not here has no knob.
@@ -138,6 +150,8 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let seconds = |from, to| Duration::from_secs(from)..=Duration::from_secs(to);
     let plugins_dir = layers.pick("plugins.directory", path);
     let allow_bare = layers.pick("plugins.allowBare", |n, p| n.flag(p));
+    let cluster = layers.pick("sources.cluster.enabled", |n, p| n.flag(p));
+    let cluster_namespaces = layers.pick("sources.cluster.namespaces", namespaces);
     let memory = layers.pick("defaults.limits.memory", |n, p| n.bytes(&Limits::MEMORY, p));
     let deadline = layers.pick("defaults.limits.deadline", |n, p| n.duration(&Limits::DEADLINE, p));
     let cpu = layers.pick("defaults.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
@@ -172,6 +186,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     Some(Settings {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,
+        cluster_plugins: ClusterPlugins { enabled: cluster?, namespaces: cluster_namespaces? },
         limits: Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? },
         engine_instances: u32::try_from(instances?).ok()?,
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
@@ -193,6 +208,21 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
 
 pub(super) fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {
     node.checked(|text| !text.is_empty() && !text.contains('\0'), "value", "give it a value, or leave it out", problems)
+}
+
+/// Names with commas between; none is all.
+fn namespaces(node: &Node<'_>, problems: &mut Problems) -> Option<Namespaces> {
+    let text = node.text(problems)?;
+    let names: BTreeSet<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    match names.iter().find(|name| PluginName::new(name, "any").is_none()) {
+        Some(wrong) => {
+            let hint = "write names of namespaces with commas between, or nothing for all";
+            problems.invalid(node.at(), format!("{} is no namespace", excerpt(wrong)), hint);
+            None
+        }
+        None if names.is_empty() => Some(Namespaces::All),
+        None => Some(Namespaces::Some(names.into_iter().map(Into::into).collect())),
+    }
 }
 
 fn tenant_weights(node: &Node<'_>, problems: &mut Problems) -> Option<BTreeMap<String, u32>> {

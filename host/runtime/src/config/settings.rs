@@ -130,6 +130,10 @@ settings! {
         "Folder with Plugin documents (*.yaml, *.yml) and components (*.wasm). It is watched: what is changed there is loaded while the host runs.";
     allow_bare: bool = "plugins.allowBare", Some("--allow-bare"), "WHARF_ALLOW_BARE", Flag, Some("false"), "true",
         "Also run a component that no Plugin document names. It gets no grants, and what it subscribes to in the namespace `default`, with the host's own identity. For development.";
+    cluster_plugins: bool = "sources.cluster.enabled", Some("--cluster-plugins"), "WHARF_CLUSTER_PLUGINS", Flag, Some("false"), "true",
+        "Also run the plugins that are custom resources (plugins.wharf.dev; `wharf crd` installs the kind). Who may write one decides what the host runs.";
+    plugin_namespaces: String = "sources.cluster.namespaces", Some("--plugin-namespaces"), "WHARF_PLUGIN_NAMESPACES", Text, Some(""), "team-a,team-b",
+        "Only the custom resources of these namespaces, with commas between; nothing is all of them.";
     default_memory: String = "defaults.limits.memory", None, "WHARF_DEFAULT_MEMORY", Text, Some("64Mi"), "32Mi",
         "Memory of one instance where neither the document nor the component says anything; 1Mi to 256Mi. A guest that wants more is ended with MemoryExceeded.";
     default_deadline: String = "defaults.limits.deadline", None, "WHARF_DEFAULT_DEADLINE", Text, Some("10s"), "2s",

@@ -8,7 +8,6 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,19 +18,26 @@ use notify::{EventKind, RecursiveMode, Watcher};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
-use wharf_core::plugin::{ComponentRef, PluginDocument, PluginName};
+use wharf_core::plugin::{ComponentRef, PluginDocument};
 
-use super::desired::{Desired, Refusal, Wishes};
+use super::component::Component;
+use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
+use super::quiet::quiet;
 use crate::config::document::{MAX_DOCUMENT_BYTES, read_documents};
 
-/// Changes are collected until it has been quiet for so long.
-const QUIET: Duration = Duration::from_millis(20);
-/// ... but at most for so long.
-const LATEST: Duration = Duration::from_millis(500);
 /// Looked at without being told.
 const POLL: Duration = Duration::from_secs(10);
 /// A folder with more files than this is not what the operator meant.
 const MAX_FILES: usize = 10_000;
+
+/// A folder that is followed.
+#[derive(Debug)]
+pub struct Followed {
+    /// What it wishes.
+    pub wishes: watch::Receiver<Wishes>,
+    /// Changes whenever a component in it was written, for those who name one elsewhere.
+    pub components: watch::Receiver<u64>,
+}
 
 /// The folder of plugins.
 #[derive(Clone, Debug)]
@@ -49,7 +55,7 @@ impl Directory {
     /// # Errors
     /// When the folder cannot be read at the start. Later errors are logged and the last
     /// wishes stay.
-    pub fn follow(self, stop: CancellationToken) -> anyhow::Result<watch::Receiver<Wishes>> {
+    pub fn follow(self, stop: CancellationToken) -> anyhow::Result<Followed> {
         let changed = Arc::new(Notify::new());
         let tell = Arc::clone(&changed);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -63,7 +69,8 @@ impl Directory {
         watcher
             .watch(&self.path, RecursiveMode::NonRecursive)
             .with_context(|| format!("watch the plugins directory {}", self.path.display()))?;
-        let (sender, receiver) = watch::channel(self.read()?);
+        let (sender, wishes) = watch::channel(self.read()?);
+        let (written, components) = watch::channel(self.components()?);
         tokio::spawn(async move {
             let _watcher = watcher;
             loop {
@@ -74,14 +81,11 @@ impl Directory {
                 }
                 quiet(&changed).await;
                 let this = self.clone();
-                let read = tokio::task::spawn_blocking(move || this.read()).await;
+                let read = tokio::task::spawn_blocking(move || anyhow::Ok((this.read()?, this.components()?))).await;
                 match read.unwrap_or_else(|error| Err(error.into())) {
-                    Ok(wishes) => {
-                        sender.send_if_modified(|last| {
-                            let changed = *last != wishes;
-                            *last = wishes;
-                            changed
-                        });
+                    Ok((wishes, components)) => {
+                        send_news(&sender, wishes);
+                        send_news(&written, components);
                     }
                     Err(error) => tracing::warn!(
                         target: "wharf::plugin", reason = %Reason::HostConfigInvalid, error = format!("{error:#}"),
@@ -90,7 +94,7 @@ impl Directory {
                 }
             }
         });
-        Ok(receiver)
+        Ok(Followed { wishes, components })
     }
 
     /// Reads the folder once.
@@ -98,7 +102,7 @@ impl Directory {
     /// # Errors
     /// When the folder itself cannot be listed.
     pub fn read(&self) -> anyhow::Result<Wishes> {
-        let mut wishes = Wishes::default();
+        let mut wishes = Wishes { extent: Extent::Whole, ..Wishes::default() };
         let mut bare = Vec::new();
         let mut used = Vec::new();
         for path in self.files()? {
@@ -114,6 +118,17 @@ impl Directory {
             }
         }
         Ok(wishes)
+    }
+
+    /// A number that changes whenever a component was written.
+    fn components(&self) -> anyhow::Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        for path in self.files()?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "wasm")) {
+            if let Ok(Component::File { path, fingerprint }) = Component::file(path) {
+                (path, fingerprint).hash(&mut hasher);
+            }
+        }
+        Ok(hasher.finish())
     }
 
     /// The folder's files in order of their names. Hidden ones and the `..` entries of a
@@ -134,10 +149,11 @@ impl Directory {
     }
 
     fn read_file(&self, path: &Path, wishes: &mut Wishes, used: &mut Vec<PathBuf>) {
+        let origin = || Origin::File(path.to_owned());
         let text = match read_text(path) {
             Ok(text) => text,
             Err(refusal) => {
-                wishes.unreadable.insert(path.to_owned(), refusal);
+                wishes.unreadable.insert(origin(), refusal);
                 return;
             }
         };
@@ -145,22 +161,22 @@ impl Directory {
         if documents.is_empty() {
             // A file that is being written is empty for a moment: its plugins stay.
             let refusal = Refusal::new(Reason::DocumentInvalid, format!("{}: no document in it", path.display()));
-            wishes.unreadable.insert(path.to_owned(), refusal);
+            wishes.unreadable.insert(origin(), refusal);
         }
         for document in documents {
             match document {
                 Ok(document) => {
-                    let ComponentRef::File(file) = &document.component;
-                    let component = self.path.join(file);
-                    used.push(component.clone());
-                    self.add(document, component, path, wishes);
+                    if let ComponentRef::File(file) = &document.component {
+                        used.push(self.path.join(file));
+                    }
+                    self.add(document, path, wishes);
                 }
                 Err(error) => {
                     let refusal = Refusal { reason: error.reason(), message: error.to_string(), hint: String::new() };
                     match error.name {
-                        Some(name) => insert(wishes, name, Err(refusal)),
+                        Some(name) => wishes.add(name, Wish { origin: origin(), generation: None, desired: Err(refusal) }),
                         None => {
-                            wishes.unreadable.insert(path.to_owned(), refusal);
+                            wishes.unreadable.insert(origin(), refusal);
                         }
                     }
                 }
@@ -173,38 +189,26 @@ impl Directory {
             return;
         };
         match PluginDocument::bare(stem, file) {
-            Ok(document) => self.add(document, path.to_owned(), path, wishes),
+            Ok(document) => self.add(document, path, wishes),
             Err(problem) => {
-                wishes.unreadable.insert(path.to_owned(), Refusal::new(problem.reason, problem.message));
+                wishes.unreadable.insert(Origin::File(path.to_owned()), Refusal::new(problem.reason, problem.message));
             }
         }
     }
 
-    fn add(&self, document: PluginDocument, component: PathBuf, origin: &Path, wishes: &mut Wishes) {
-        let name = document.name.clone();
-        let desired = match fingerprint(&component) {
-            Ok(fingerprint) => Ok(Desired { document: Arc::new(document), component, fingerprint, origin: origin.to_owned() }),
-            Err(error) => Err(Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", component.display()))),
-        };
-        insert(wishes, name, desired);
+    fn add(&self, document: PluginDocument, path: &Path, wishes: &mut Wishes) {
+        let (name, component) = (document.name.clone(), Component::of(&document, &self.path));
+        let desired = component.map(|component| Desired { document: Arc::new(document), component });
+        wishes.add(name, Wish { origin: Origin::File(path.to_owned()), generation: None, desired });
     }
 }
 
-/// The same name twice is refused, whichever file came first: nobody could tell which of
-/// the two the operator means.
-fn insert(wishes: &mut Wishes, name: PluginName, desired: Result<Desired, Refusal>) {
-    let merged = match wishes.plugins.remove(&name) {
-        None => desired,
-        Some(first) => {
-            let origin = |wish: &Result<Desired, Refusal>| match wish {
-                Ok(desired) => desired.origin.display().to_string(),
-                Err(_) => "another document".to_owned(),
-            };
-            let message = format!("plugin {name} is defined in {} and in {}", origin(&first), origin(&desired));
-            Err(Refusal::new(Reason::DuplicatePlugin, message))
-        }
-    };
-    wishes.plugins.insert(name, merged);
+fn send_news<T: PartialEq>(sender: &watch::Sender<T>, now: T) {
+    sender.send_if_modified(|last| {
+        let changed = *last != now;
+        *last = now;
+        changed
+    });
 }
 
 fn read_text(path: &Path) -> Result<String, Refusal> {
@@ -216,30 +220,12 @@ fn read_text(path: &Path) -> Result<String, Refusal> {
     std::fs::read_to_string(path).map_err(|e| invalid(e.to_string()))
 }
 
-fn fingerprint(path: &Path) -> std::io::Result<u64> {
-    let meta = std::fs::metadata(path)?;
-    let mut hasher = DefaultHasher::new();
-    (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec(), meta.ino(), meta.dev()).hash(&mut hasher);
-    Ok(hasher.finish())
-}
-
-/// Waits until nothing has changed for a moment.
-async fn quiet(changed: &Notify) {
-    let latest = tokio::time::sleep(LATEST);
-    tokio::pin!(latest);
-    loop {
-        tokio::select! {
-            () = &mut latest => return,
-            () = tokio::time::sleep(QUIET) => return,
-            () = changed.notified() => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    use wharf_core::plugin::PluginName;
 
     use super::*;
 
@@ -252,7 +238,7 @@ mod tests {
     }
 
     fn reasons(wishes: &Wishes) -> Vec<(String, Option<Reason>)> {
-        wishes.plugins.iter().map(|(name, wish)| (name.to_string(), wish.as_ref().err().map(|r| r.reason))).collect()
+        wishes.plugins.iter().map(|(name, wish)| (name.to_string(), wish.desired.as_ref().err().map(|r| r.reason))).collect()
     }
 
     #[test]
@@ -279,7 +265,7 @@ mod tests {
         fs::write(folder.path().join("a.wasm"), "").unwrap();
         let wishes = directory(folder.path(), false).read().unwrap();
         assert_eq!(reasons(&wishes), [("default/a".to_owned(), Some(Reason::DuplicatePlugin))]);
-        let message = wishes.plugins.values().next().unwrap().as_ref().unwrap_err().to_string();
+        let message = wishes.plugins.values().next().unwrap().desired.as_ref().unwrap_err().to_string();
         assert!(message.contains("1.yaml") && message.contains("2.yaml"), "{message}");
     }
 
@@ -292,9 +278,10 @@ mod tests {
         fs::write(folder.path().join("empty.yaml"), "").unwrap();
         let wishes = directory(folder.path(), false).read().unwrap();
         assert_eq!(wishes.plugins.len() + wishes.unreadable.len(), 3, "{wishes:?}");
-        assert!(wishes.unreadable.contains_key(&folder.path().join("empty.yaml")));
-        assert!(wishes.plugins.get(&PluginName::new("default", "wrong").unwrap()).is_some_and(Result::is_err));
-        assert!(wishes.unreadable.contains_key(&folder.path().join("junk.yaml")));
+        let unreadable = |name: &str| wishes.unreadable.contains_key(&Origin::File(folder.path().join(name)));
+        assert!(unreadable("empty.yaml"));
+        assert!(wishes.plugins.get(&PluginName::new("default", "wrong").unwrap()).is_some_and(|wish| wish.desired.is_err()));
+        assert!(unreadable("junk.yaml"));
         assert!(directory(&folder.path().join("none"), false).read().is_err());
     }
 
@@ -314,7 +301,7 @@ mod tests {
             symlink(format!("..data/{file}"), folder.path().join(file)).unwrap();
         }
         let stop = CancellationToken::new();
-        let mut wishes = directory(folder.path(), false).follow(stop.clone()).unwrap();
+        let Followed { mut wishes, .. } = directory(folder.path(), false).follow(stop.clone()).unwrap();
         assert_eq!(reasons(&wishes.borrow_and_update()), [("default/one".to_owned(), None)]);
 
         version("..2", "two");
@@ -330,11 +317,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.yaml"), document("a", "a.wasm")).unwrap();
         fs::write(folder.path().join("a.wasm"), "1").unwrap();
-        let mut wishes = directory(folder.path(), false).follow(CancellationToken::new()).unwrap();
+        let Followed { mut wishes, mut components } = directory(folder.path(), false).follow(CancellationToken::new()).unwrap();
         let first = wishes.borrow_and_update().clone();
         assert_eq!(directory(folder.path(), false).read().unwrap(), first);
         fs::write(folder.path().join("a.wasm"), "12").unwrap();
         wishes.changed().await.unwrap();
         assert_ne!(*wishes.borrow(), first);
+        // Whoever else names it learns of it too.
+        components.changed().await.unwrap();
     }
 }

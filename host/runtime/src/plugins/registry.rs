@@ -5,7 +5,6 @@
 //! watch that does not sync holds up nobody else. Exchanges no revision itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
-use super::desired::{Desired, Refusal, Wishes};
+use super::desired::{Extent, Origin, Refusal, Wish, Wishes};
 use super::progress::{Progress, Step};
 use super::revisions::Revisions;
 use super::stage::Stage;
@@ -66,8 +65,10 @@ pub struct PluginStatus {
     pub revision: String,
     /// Digest of the serving component; empty if none serves.
     pub digest: String,
-    /// Where the wish stands.
-    pub origin: PathBuf,
+    /// Where the last wish stands.
+    pub origin: Origin,
+    /// The generation of the custom resource that `state` speaks of; `None` for files.
+    pub generation: Option<u64>,
     /// Since when this state holds.
     pub since: Instant,
     /// An operator has paused it.
@@ -91,8 +92,8 @@ pub struct Registry {
     /// Where revisions are kept, if they can be.
     pub(super) revisions: Option<Arc<Revisions>>,
     pub(super) plugins: Mutex<BTreeMap<PluginName, Plugin>>,
-    /// Files in which not even a plugin's name could be read.
-    unreadable: Mutex<BTreeMap<PathBuf, Refusal>>,
+    /// Where not even a plugin's name could be read.
+    unreadable: Mutex<BTreeMap<Origin, Refusal>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
     leaving: Mutex<BTreeSet<PluginName>>,
     left: Notify,
@@ -102,10 +103,11 @@ pub struct Registry {
 
 pub(super) struct Plugin {
     pub(super) dispatcher: Arc<Dispatcher>,
-    wish: watch::Sender<Result<Desired, Refusal>>,
+    wish: watch::Sender<Wish>,
     pub(super) orders: mpsc::Sender<Order>,
     pub(super) status: Arc<Mutex<Status>>,
-    origin: PathBuf,
+    /// Where the last wish stands that could be read: what serves goes on as long as that is there.
+    origin: Origin,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -115,6 +117,7 @@ pub(super) struct Status {
     pub(super) revision: String,
     pub(super) digest: String,
     pub(super) since: Instant,
+    pub(super) generation: Option<u64>,
     pub(super) paused: bool,
     pub(super) progress: Progress,
 }
@@ -139,11 +142,16 @@ impl Registry {
     pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
         loop {
             let mut now = wishes.borrow_and_update().clone();
-            if !self.loaded() {
-                self.remember(&mut now).await;
+            let extent = now.extent;
+            if extent > Extent::Nothing {
+                if !self.loaded() {
+                    self.remember(&mut now).await;
+                }
+                self.apply(now);
             }
-            self.apply(now);
-            self.loaded.store(true, Ordering::SeqCst);
+            if extent == Extent::Whole {
+                self.loaded.store(true, Ordering::SeqCst);
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = wishes.changed() => if changed.is_err() { return },
@@ -152,13 +160,13 @@ impl Registry {
         }
     }
 
-    /// True once the first wishes were read; for readiness.
+    /// True once all wishes were read for the first time; for readiness.
     pub fn loaded(&self) -> bool {
         self.loaded.load(Ordering::SeqCst)
     }
 
-    /// Files in which not even a plugin's name could be read, and why.
-    pub fn unreadable(&self) -> BTreeMap<PathBuf, Refusal> {
+    /// Where not even a plugin's name could be read, and why.
+    pub fn unreadable(&self) -> BTreeMap<Origin, Refusal> {
         self.unreadable.lock().clone()
     }
 
@@ -183,7 +191,8 @@ impl Registry {
                 state: status.state.clone(),
                 revision: status.revision.clone(),
                 digest: status.digest.clone(),
-                origin: plugin.origin.clone(),
+                origin: plugin.wish.borrow().origin.clone(),
+                generation: status.generation,
                 since: status.since,
                 paused: status.paused,
                 step: status.progress.now(),
@@ -208,8 +217,8 @@ impl Registry {
         drained.into_iter().sum::<usize>() + usize::from(left.is_err())
     }
 
-    /// What is kept of plugins that no source names: of a file that cannot be read the last good
-    /// revision serves, all else is forgotten.
+    /// What is kept of plugins that no source names: as long as something was not read the last good
+    /// revision serves, then it is forgotten.
     async fn remember(self: &Arc<Self>, wishes: &mut Wishes) {
         let Some(revisions) = self.revisions.clone() else { return };
         let names = tokio::task::spawn_blocking(move || revisions.names()).await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
@@ -222,10 +231,17 @@ impl Registry {
             }
         };
         for name in names.into_iter().filter(|name| !wishes.plugins.contains_key(name)).collect::<Vec<_>>() {
-            match wishes.unreadable.iter().next() {
-                Some((path, refusal)) => {
-                    let message = format!("no source names it, but {} cannot be read: {}", path.display(), refusal.message);
-                    wishes.plugins.insert(name, Err(Refusal { message, ..refusal.clone() }));
+            let unread = wishes.unreadable.iter().next().map(|(origin, refusal)| {
+                let message = format!("no source names it, but {origin} cannot be read: {}", refusal.message);
+                (origin.clone(), Refusal { message, ..refusal.clone() })
+            });
+            let unseen = || {
+                let origin = Origin::Resource { namespace: Arc::clone(&name.namespace), name: Arc::clone(&name.name) };
+                (origin, Refusal::new(Reason::ServerUnavailable, "its source was not read yet"))
+            };
+            match unread.or_else(|| (wishes.extent < Extent::Whole).then(unseen)) {
+                Some((origin, refusal)) => {
+                    wishes.plugins.insert(name, Wish { origin, generation: None, desired: Err(refusal) });
                 }
                 None => self.forget(&name).await,
             }
@@ -245,9 +261,9 @@ impl Registry {
 
     fn apply(self: &Arc<Self>, wishes: Wishes) {
         let known = std::mem::replace(&mut *self.unreadable.lock(), wishes.unreadable.clone());
-        for (path, refusal) in wishes.unreadable.iter().filter(|(path, refusal)| known.get(*path) != Some(*refusal)) {
+        for (origin, refusal) in wishes.unreadable.iter().filter(|(origin, refusal)| known.get(*origin) != Some(*refusal)) {
             tracing::error!(
-                target: "wharf::plugin", file = %path.display(), reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
+                target: "wharf::plugin", %origin, reason = %refusal.reason, error = %refusal.message, hint = %refusal.hint,
                 "plugin document refused"
             );
         }
@@ -260,11 +276,11 @@ impl Registry {
         for (name, plugin) in gone {
             self.leave(name, plugin);
         }
-        let known = wishes.unreadable.is_empty();
+        let known = wishes.extent == Extent::Whole && wishes.unreadable.is_empty();
         for (name, wish) in wishes.plugins {
             self.wish(name, wish);
         }
-        // A file that cannot be read may be that of any plugin.
+        // What cannot be read may be of any plugin.
         if let Some(checkpoint) = self.shared.checkpoint.as_ref().filter(|_| known) {
             checkpoint.present(self.plugins.lock().keys().map(ToString::to_string).collect());
         }
@@ -285,14 +301,14 @@ impl Registry {
         });
     }
 
-    fn wish(self: &Arc<Self>, name: PluginName, wish: Result<Desired, Refusal>) {
+    fn wish(self: &Arc<Self>, name: PluginName, wish: Wish) {
         if self.leaving.lock().contains(&name) {
             return;
         }
         let mut plugins = self.plugins.lock();
         if let Some(plugin) = plugins.get_mut(&name) {
-            if let Ok(desired) = &wish {
-                plugin.origin.clone_from(&desired.origin);
+            if wish.desired.is_ok() {
+                plugin.origin.clone_from(&wish.origin);
             }
             plugin.wish.send_if_modified(|last| {
                 let changed = *last != wish;
@@ -301,18 +317,19 @@ impl Registry {
             });
             return;
         }
-        let origin = wish.as_ref().map(|desired| desired.origin.clone()).unwrap_or_default();
+        let origin = wish.origin.clone();
         let dispatcher = Dispatcher::new(name.clone(), Arc::clone(&self.shared));
-        let (sender, receiver) = watch::channel(wish);
         let status = Status {
             state: PluginState::Starting,
             revision: String::new(),
             digest: String::new(),
             since: Instant::now(),
+            generation: wish.generation,
             paused: false,
             progress: Progress::new(name.to_string().into(), Arc::clone(&self.shared.metrics)),
         };
         let status = Arc::new(Mutex::new(status));
+        let (sender, receiver) = watch::channel(wish);
         let stop = CancellationToken::new();
         let (orders, ordered) = mpsc::channel(ORDERS);
         let task = Task::new(name.clone(), self, Arc::clone(&dispatcher), Arc::clone(&status));

@@ -4,7 +4,6 @@
 //! Each step can refuse, and a refusal changes nothing that serves. Never exchanges
 //! revisions itself (that is the registry's, in one step).
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -14,6 +13,7 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
 use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
 
+use super::component::Component;
 use super::desired::Refusal;
 use super::progress::{Progress, Step};
 use crate::dispatch::{Dispatcher, Subscribed};
@@ -64,23 +64,18 @@ pub struct Staged {
 }
 
 impl Stage {
-    /// Reads a component's file, and compiles it or takes it from the cache. A few at a
+    /// Reads a component's bytes, and compiles them or takes them from the cache. A few at a
     /// time: a hundred components that are read at once are a hundred files in memory.
     ///
     /// # Errors
-    /// `ComponentNotFound`, `ComponentTooLarge`, `ComponentInvalid`, `CompileFailed`.
-    pub async fn load(&self, path: &Path, progress: &Progress) -> Result<Loaded, Refusal> {
+    /// `ComponentNotFound`, `ComponentTooLarge`, `ComponentInvalid`, `CompileFailed`; or why a
+    /// ConfigMap cannot be read.
+    pub async fn load(&self, component: &Component, progress: &Progress) -> Result<Loaded, Refusal> {
         progress.begin(Step::Read);
+        component.known().await?;
         // Closed never; without a permit there is only less order.
         let _turn = self.turns.acquire().await.ok();
-        let not_found = |error: std::io::Error| Refusal::new(Reason::ComponentNotFound, format!("{}: {error}", path.display()));
-        let size = tokio::fs::metadata(path).await.map_err(not_found)?.len();
-        if size > self.max_component_bytes {
-            let limit = self.max_component_bytes;
-            let message = format!("{}: {size} bytes, more than the {limit} that the host accepts", path.display());
-            return Err(Refusal::new(Reason::ComponentTooLarge, message));
-        }
-        let wasm = tokio::fs::read(path).await.map_err(not_found)?;
+        let wasm = component.bytes(&self.ports.api, self.max_component_bytes).await?;
         self.compile(wasm.into(), progress).await
     }
 

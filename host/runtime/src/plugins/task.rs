@@ -17,7 +17,7 @@ use wharf_core::plugin::{PluginDocument, PluginName};
 
 use super::bake::{Worse, worse};
 use super::book::{Kept, Standing};
-use super::desired::{Desired, Refusal};
+use super::desired::{Desired, Refusal, Wish};
 use super::identity::identity;
 use super::progress::{Progress, Step};
 use super::record::Record;
@@ -118,6 +118,8 @@ pub(super) struct Task {
     /// A wish that was withdrawn is to be staged all the same.
     forgiven: bool,
     refused: bool,
+    /// Of the wish that is being met.
+    generation: Option<u64>,
 }
 
 impl Task {
@@ -127,21 +129,30 @@ impl Task {
         let record = Record::new(registry.revisions.clone(), name);
         let (served, bake, good) = (None, None, Numbers::default());
         let registry = Arc::clone(registry);
-        Self { label, registry, dispatcher, status, progress, record, served, bake, good, forgiven: false, refused: false }
+        Self {
+            label,
+            registry,
+            dispatcher,
+            status,
+            progress,
+            record,
+            served,
+            bake,
+            good,
+            forgiven: false,
+            refused: false,
+            generation: None,
+        }
     }
 
     /// Works until stopped.
-    pub(super) async fn run(
-        mut self,
-        mut wishes: watch::Receiver<Result<Desired, Refusal>>,
-        mut orders: mpsc::Receiver<Order>,
-        stop: CancellationToken,
-    ) {
+    pub(super) async fn run(mut self, mut wishes: watch::Receiver<Wish>, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
         self.record.read().await;
         self.hold();
         let mut goal = Some(Goal::Wish);
         loop {
-            let wish = wishes.borrow_and_update().clone();
+            let Wish { generation, desired: wish, .. } = wishes.borrow_and_update().clone();
+            self.generation = generation;
             let next = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -414,6 +425,7 @@ impl Task {
     /// True if that is news.
     fn set(&self, state: PluginState) -> bool {
         let mut status = self.status.lock();
+        status.generation = self.generation;
         let news = status.state != state;
         if news {
             status.state = state;

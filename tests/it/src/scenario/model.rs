@@ -124,6 +124,16 @@ pub enum Step {
     BreakPlugin(String),
     /// Removes document and component and waits until the host has noticed.
     RemovePlugin(String),
+    /// Installs the custom resource, as `wharf crd` prints it.
+    InstallCrd,
+    /// Applies a plugin as a custom resource and waits for the result. Its component is the entry
+    /// `component.wasm` of the ConfigMap of its name, unless `spec` says otherwise; `guest` puts it
+    /// there.
+    ApplyPlugin(Plugin),
+    /// Deletes such a resource and waits until the host has noticed.
+    DeletePlugin(String),
+    /// Puts a component into a ConfigMap.
+    ApplyComponent(Component),
     /// Cuts the host's connections to the API server and refuses new ones.
     CutWatch,
     /// Lets the host connect again.
@@ -192,6 +202,19 @@ pub struct Swap {
     /// No host runs that could take it into service now.
     #[serde(default)]
     pub offline: bool,
+}
+
+/// A component in a ConfigMap of `${ns}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Component {
+    /// The ConfigMap.
+    pub name: String,
+    /// The entry of `binaryData`.
+    #[serde(default = "component_wasm")]
+    pub key: String,
+    /// Component in `target/guests`.
+    pub guest: String,
 }
 
 /// A time.
@@ -380,6 +403,10 @@ fn v1() -> String {
 
 fn config_map() -> String {
     "ConfigMap".to_owned()
+}
+
+fn component_wasm() -> String {
+    "component.wasm".to_owned()
 }
 
 fn thirty() -> u64 {

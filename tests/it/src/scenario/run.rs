@@ -141,7 +141,7 @@ impl Run {
             // A document that cannot be read at all has no name, only a file.
             let ours = match line.text("message").as_str() {
                 "plugin revision refused" => line.is("plugin", &name),
-                "plugin document refused" => line.text("file").ends_with(&file),
+                "plugin document refused" => line.text("origin").ends_with(&file),
                 _ => false,
             };
             ours && line.is("reason", reason)

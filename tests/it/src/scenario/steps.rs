@@ -33,6 +33,10 @@ impl Run {
             Step::SwapPlugin(swap) => self.swap_plugin(swap).await,
             Step::BreakPlugin(plugin) => self.break_plugin(plugin).await,
             Step::RemovePlugin(plugin) => self.remove_plugin(plugin).await,
+            Step::InstallCrd => self.install_crd().await,
+            Step::ApplyPlugin(plugin) => self.apply_plugin(plugin).await,
+            Step::DeletePlugin(plugin) => self.delete_plugin(plugin).await,
+            Step::ApplyComponent(component) => self.apply_component(component).await,
             Step::CutWatch => {
                 self.proxy.cut();
                 Ok(())

@@ -1,5 +1,6 @@
 //! What the readers say about good and bad input, word by word.
 
+mod crd;
 mod describe;
 mod junk;
 mod read;
@@ -11,31 +12,7 @@ use super::Problem;
 
 /// A document with every field that there is.
 fn full() -> Value {
-    json!({
-        "apiVersion": "wharf.dev/v1alpha1",
-        "kind": "Plugin",
-        "metadata": {"name": "label-guard", "namespace": "team-a", "labels": {"a": "b"}, "annotations": {"c/d": "e"}},
-        "spec": {
-            "component": {"file": "label-guard.wasm"},
-            "serviceAccountName": "label.guard",
-            "suspend": true,
-            "subscribe": [
-                {"name": "main", "apiVersion": "v1", "kind": "ConfigMap", "namespaces": ["team-a", "team-b"],
-                 "labelSelector": "team", "fieldSelector": "metadata.name!=x", "events": ["delete", "add"],
-                 "onlyIfChanged": ["/data", "/metadata/labels"], "filter": "old == null || object.data != old.data",
-                 "ignoreOwnWrites": true, "map": {"to": "main", "label": "app"}},
-                {"name": "other"},
-            ],
-            "grants": [
-                {"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get", "apply"], "namespaces": ["*"]}},
-                {"cluster": {"apiVersion": "events.k8s.io/v1", "kind": "Event", "verbs": ["create"]}},
-            ],
-            "limits": {"memory": "32Mi", "deadline": "2s", "cpu": "100ms", "concurrency": 2},
-            "rollout": {"replay": "failed", "bake": "1m30s"},
-            "isolation": "fresh",
-            "config": {"requiredLabel": "owner", "n": [1, null]},
-        },
-    })
+    serde_json::from_str(include_str!("full.json")).unwrap()
 }
 
 /// A description with every field that there is.

@@ -97,31 +97,47 @@ fn the_smallest_is_the_bare_one() {
 
 #[test]
 fn accepted_variants() {
-    for (pointer, value) in [
-        ("/spec/subscribe/1", json!({"name": "other", "resync": "1m"})),
-        ("/spec/subscribe/0/map", json!({"to": "main", "owner": "any"})),
-        ("/spec/subscribe/0/map", json!({"to": "other", "field": "/spec/ref/name"})),
-        ("/spec/subscribe/0/ignoreOwnWrites", json!(false)),
-        ("/spec/subscribe/0/namespaces", json!(["*"])),
-        ("/spec/subscribe/0/labelSelector", json!("")),
-        ("/spec/subscribe/0/fieldSelector", json!("metadata.name=a,metadata.namespace!=b")),
-        ("/spec/grants", json!([])),
-        ("/spec/limits", json!({})),
-        ("/spec/limits/memory", json!(1_048_576)),
-        ("/spec/limits/memory", json!("256Mi")),
-        ("/spec/limits/deadline", json!("60s")),
-        ("/spec/limits/concurrency", json!(64)),
-        ("/spec/rollout", json!({})),
-        ("/spec/rollout/bake", json!("0s")),
-        ("/spec/rollout/bake", json!("1h")),
-        ("/spec/suspend", json!(false)),
-        ("/spec/config", json!({})),
-        ("/spec/component/file", json!("./build/a..wasm")),
-        ("/spec/subscribe/0/delivery", json!("every-event")),
-        ("/metadata/namespace", Value::Null),
-    ] {
-        let read = read_document(&with(full(), pointer, value.clone()));
+    let variants = include_str!("accepted.txt").lines().filter_map(|line| line.split_once(" = "));
+    for (pointer, value) in variants {
+        let read = read_document(&with(full(), pointer, serde_json::from_str(value).unwrap()));
         assert!(read.is_ok(), "{pointer} = {value}: {:?}", read.map_err(|p| lines(&p)));
+    }
+}
+
+/// What a server adds is no mistake where it comes from one; what it must not have is one
+/// everywhere.
+#[test]
+fn what_a_server_adds() {
+    let mut served = with(full(), "/status", json!({"conditions": []}));
+    for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "ownerReferences", "finalizers", "selfLink"] {
+        served = with(served, &format!("/metadata/{field}"), json!("x"));
+    }
+    assert_eq!(read_resource(&served).unwrap(), read_document(&full()).unwrap());
+    assert_eq!(read_document(&served).unwrap_err().len(), 8);
+    for (pointer, value) in [("/spec/status", json!({})), ("/metadata/name", json!("a.b")), ("/stat", json!({})), ("/spec", Value::Null)] {
+        let wrong = with(served.clone(), pointer, value);
+        assert_eq!(read_resource(&wrong).unwrap_err().len(), 1, "{pointer}");
+    }
+}
+
+#[test]
+fn where_the_component_is() {
+    let of = |component| read_document(&with(full(), "/spec/component", component)).map(|d| d.component).map_err(|p| lines(&p));
+    assert_eq!(of(json!({"file": "a.wasm"})), Ok(ComponentRef::File("a.wasm".into())));
+    let config_map = json!({"configMap": {"name": "guard", "key": "a.wasm"}});
+    assert_eq!(of(config_map), Ok(ComponentRef::ConfigMap { name: "guard".into(), key: "a.wasm".into() }));
+}
+
+#[test]
+fn long_texts_are_refused() {
+    for (pointer, text, want) in [
+        ("/spec/subscribe/0/labelSelector", "a,".repeat(2049), "4098 bytes are too many for a selector"),
+        ("/spec/component/file", "a".repeat(4097), "is no file below the plugins folder"),
+        ("/spec/limits/memory", format!("{:0>70}", "1Mi"), "is no quantity"),
+        ("/spec/limits/cpu", format!("{:0>70}", "10ms"), "is no duration"),
+    ] {
+        let problems = lines(&read_document(&with(full(), pointer, text.into())).unwrap_err());
+        assert!(problems.iter().any(|line| line.contains(want)), "{problems:?}");
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Limits;
 
 use crate::config::{
-    CheckpointSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table,
-    example_yaml,
+    CheckpointSettings, ClusterPlugins, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket,
+    environment_table, example_yaml,
 };
 use crate::telemetry::LogFormat;
 
@@ -31,6 +32,7 @@ fn defaults() {
     let want = Settings {
         plugins_directory: "/etc/wharf/plugins".into(),
         allow_bare: false,
+        cluster_plugins: ClusterPlugins { enabled: false, namespaces: Namespaces::All },
         limits: Limits::default(),
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
@@ -80,6 +82,20 @@ fn weights_of_tenants() {
     for wrong in ["team-a", "team-a=0", "team-a=101", "=2", "team-a=x"] {
         let message = of(wrong).unwrap_err().to_string();
         assert!(message.contains("is no list of weights") && message.contains("WHARF_TENANT_WEIGHTS"), "{message}");
+    }
+}
+
+#[test]
+fn namespaces_of_custom_resources() {
+    let of = |text: &str| {
+        let env = |name: &str| (name == "WHARF_PLUGIN_NAMESPACES").then(|| text.to_owned());
+        Settings::resolve(Layer::default(), &env, None).map(|(settings, _)| settings.cluster_plugins.namespaces)
+    };
+    assert_eq!(of(" ,").unwrap(), Namespaces::All);
+    assert_eq!(of("team-b, team-a,team-a").unwrap(), Namespaces::Some(vec!["team-a".into(), "team-b".into()]));
+    for wrong in ["*", "Team", "a b"] {
+        let message = of(wrong).unwrap_err().to_string();
+        assert!(message.contains("is no namespace") && message.contains("WHARF_PLUGIN_NAMESPACES"), "{message}");
     }
 }
 

@@ -1,0 +1,275 @@
+//! Plugins from custom resources, `plugins.wharf.dev`, in all namespaces or in some.
+//!
+//! Owns what the resources wish at a moment, and when that is looked at again. They are followed
+//! by the shared informers, so a definition that is not installed yet is waited for, and a server
+//! that does not answer changes nothing: the last wishes stay. Never decides what becomes of a
+//! plugin, and never writes to a resource.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use wharf_cache::{InformerSpec, InformerState, Informers, Registration, Scope};
+use wharf_core::grant::Namespaces;
+use wharf_core::plugin::{API_VERSION, ComponentRef, KIND, PLURAL, PluginDocument, PluginName, Problem, read_resource};
+use wharf_core::{Gvk, Object, ObjectKey, Pointer, Reason};
+
+use super::component::Component;
+use super::config_maps::teller;
+use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
+use super::quiet::quiet;
+
+/// Files that resources name are looked at without being told, for those in folders of the folder.
+const POLL: Duration = Duration::from_secs(10);
+/// Resources that a host takes; further ones are left alone.
+const MAX_RESOURCES: usize = 10_000;
+
+/// The resources of a cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Where they are looked for.
+    pub namespaces: Namespaces,
+    /// The folder with the files that they name.
+    pub folder: PathBuf,
+}
+
+impl Cluster {
+    /// Follows the resources and sends what they wish, until stopped. Nothing is sent before it is
+    /// known what there is, or that this cannot be known. `files` changes with the files of the
+    /// folder.
+    pub fn follow(self, informers: &Informers, mut files: watch::Receiver<u64>, stop: CancellationToken) -> watch::Receiver<Wishes> {
+        let (sender, receiver) = watch::channel(Wishes::default());
+        let changed = Arc::new(Notify::new());
+        let scopes = match &self.namespaces {
+            Namespaces::All => vec![Scope::All],
+            Namespaces::Some(names) => names.iter().cloned().map(Scope::Namespace).collect(),
+        };
+        let kind = Gvk::from_api_version(API_VERSION, KIND);
+        let attach = |scope| informers.attach(InformerSpec::new(kind.clone(), scope), teller(&changed));
+        let registrations: Vec<Registration> = scopes.into_iter().map(attach).collect();
+        let follow = async move {
+            join_all(registrations.iter().map(Registration::settle)).await;
+            let mut reading = Reading { folder: self.folder, known: HashMap::new(), told: None, left: 0 };
+            loop {
+                let extent = reading.extent(&registrations);
+                let objects = registrations.iter().flat_map(|registration| registration.view().list(None)).collect();
+                let read = tokio::task::spawn_blocking(move || {
+                    let wishes = reading.read(objects, extent);
+                    (reading, wishes)
+                });
+                // A panic would be a defect; it ends this source, and with it the host.
+                let Ok((back, wishes)) = read.await else { return };
+                reading = back;
+                let poll = wishes.plugins.values().any(names_file);
+                sender.send_if_modified(|last| {
+                    let news = *last != wishes;
+                    *last = wishes;
+                    news
+                });
+                tokio::select! {
+                    () = changed.notified() => quiet(&changed).await,
+                    file = files.changed() => if file.is_err() { return },
+                    () = tokio::time::sleep(POLL), if poll => {}
+                }
+            }
+        };
+        tokio::spawn(async move { stop.run_until_cancelled(follow).await });
+        receiver
+    }
+}
+
+/// What was read of the resources so far.
+struct Reading {
+    folder: PathBuf,
+    /// By key, with uid and generation: what else changes in a resource is not the document.
+    known: HashMap<ObjectKey, Known>,
+    /// What was said last of resources that cannot be read.
+    told: Option<Reason>,
+    /// Resources that were left alone last.
+    left: usize,
+}
+
+struct Known {
+    uid: Arc<str>,
+    generation: Option<u64>,
+    document: Result<Arc<PluginDocument>, Refusal>,
+}
+
+impl Reading {
+    /// Is everything known? Says it once if not.
+    fn extent(&mut self, registrations: &[Registration]) -> Extent {
+        let known = |r: &Registration| r.has_synced() || matches!(r.state(), InformerState::Sleeping { .. });
+        let unknown = registrations.iter().find(|registration| !known(registration));
+        let trouble = registrations.iter().find_map(|registration| match registration.state() {
+            InformerState::Sleeping { reason } => Some((reason, "there is no such kind in the cluster".to_owned())),
+            InformerState::Failing { reason, message } if reason.is_refusal() => Some((reason, message.to_string())),
+            _ => None,
+        });
+        let reason = trouble.as_ref().map(|(reason, _)| *reason);
+        if let Some((reason, error)) = trouble.filter(|_| reason != self.told) {
+            let hint = match reason {
+                Reason::KindNotFound => "install it: wharf crd | kubectl apply --server-side -f -",
+                other => other.hint(),
+            };
+            tracing::warn!(target: "wharf::plugin", resource = PLURAL, %reason, error, hint, "plugin resources cannot be read");
+        }
+        self.told = reason;
+        if unknown.is_some() { Extent::Part } else { Extent::Whole }
+    }
+
+    /// What the resources wish. Looks at the files that they name.
+    fn read(&mut self, mut objects: Vec<Arc<Object>>, extent: Extent) -> Wishes {
+        let mut wishes = Wishes { extent, ..Wishes::default() };
+        let mut known = std::mem::take(&mut self.known);
+        // One that is being deleted is gone for its owner already.
+        objects.retain(|object| !object.deleting());
+        let new = objects.iter().filter(|object| !known.contains_key(object.key())).count();
+        let mut room = MAX_RESOURCES.saturating_sub(objects.len() - new);
+        for object in &objects {
+            let before = known.remove(object.key());
+            if before.is_none() {
+                if room == 0 {
+                    continue;
+                }
+                room -= 1;
+            }
+            let now = document(object, before);
+            self.add(object, &now, &mut wishes);
+            self.known.insert(object.key().clone(), now);
+        }
+        let left = objects.len() - self.known.len();
+        if left > 0 && std::mem::replace(&mut self.left, left) != left {
+            tracing::error!(target: "wharf::plugin", left, most = MAX_RESOURCES, "too many plugin resources, the newest are left alone");
+        }
+        wishes
+    }
+
+    fn add(&self, object: &Object, known: &Known, wishes: &mut Wishes) {
+        let ObjectKey { namespace, name } = object.key();
+        let namespace: Arc<str> = namespace.clone().unwrap_or_default();
+        let origin = Origin::Resource { namespace: Arc::clone(&namespace), name: Arc::from(&**name) };
+        let Some(name) = PluginName::new(&namespace, name) else {
+            // Its name is among what is wrong with it.
+            if let Err(refusal) = &known.document {
+                wishes.unreadable.insert(origin, refusal.clone());
+            }
+            return;
+        };
+        let desired = known.document.clone().and_then(|document| {
+            let component = Component::of(&document, &self.folder)?;
+            Ok(Desired { document, component })
+        });
+        wishes.add(name, Wish { origin, generation: known.generation, desired });
+    }
+}
+
+/// The document in a resource, read again only if it may have changed.
+fn document(object: &Object, known: Option<Known>) -> Known {
+    let generation = Pointer::of(["metadata", "generation"]);
+    let generation = object.get(&generation).and_then(|text| text.parse().ok());
+    if let Some(known) = known.filter(|known| known.uid == *object.uid() && known.generation == generation && generation.is_some()) {
+        return known;
+    }
+    Known { uid: Arc::clone(object.uid()), generation, document: read(object).map(Arc::new) }
+}
+
+fn read(object: &Object) -> Result<PluginDocument, Refusal> {
+    let refusal = |reason, message| Refusal { reason, message, hint: String::new() };
+    // It was read as JSON before: this cannot fail.
+    let value: Value = serde_json::from_str(object.json()).map_err(|error| refusal(Reason::Undecodable, error.to_string()))?;
+    read_resource(&value).map_err(|problems| {
+        let reason = problems.first().map_or(Reason::DocumentInvalid, |problem| problem.reason);
+        refusal(reason, problems.iter().map(line).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+fn line(problem: &Problem) -> String {
+    if problem.hint.is_empty() { problem.to_string() } else { format!("{problem}\n  hint: {}", problem.hint) }
+}
+
+/// Does the wish depend on a file, or on one that is missing?
+fn names_file(wish: &Wish) -> bool {
+    match &wish.desired {
+        Ok(desired) => matches!(desired.document.component, ComponentRef::File(_)),
+        Err(refusal) => refusal.reason == Reason::ComponentNotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn resource(name: &str, generation: u64, version: u64, spec: &Value, more: &Value) -> Arc<Object> {
+        let mut metadata = json!({
+            "name": name, "namespace": "team-a", "uid": format!("uid-{name}"), "generation": generation,
+            "resourceVersion": version.to_string(), "creationTimestamp": "2026-01-01T00:00:00Z",
+        });
+        metadata.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let text = json!({
+            "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec, "status": {"revision": version.to_string()},
+        });
+        Arc::new(Object::parse(&text.to_string(), &Gvk::from_api_version(API_VERSION, KIND)).unwrap())
+    }
+
+    fn reading(folder: PathBuf) -> Reading {
+        Reading { folder, known: HashMap::new(), told: None, left: 0 }
+    }
+
+    fn name(name: &str) -> PluginName {
+        PluginName::new("team-a", name).unwrap()
+    }
+
+    #[test]
+    fn what_resources_wish() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.wasm"), "").unwrap();
+        let (file, gone) = (json!({"component": {"file": "a.wasm"}}), json!({"component": {"file": "b.wasm"}}));
+        let config_map = json!({"component": {"configMap": {"name": "parts", "key": "a.wasm"}}});
+        let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]});
+        let objects = vec![
+            resource("deleted", 1, 1, &file, &deleted),
+            resource("dotted.name", 1, 1, &file, &json!({})),
+            resource("from-file", 4, 1, &file, &json!({"ownerReferences": []})),
+            resource("from-map", 1, 1, &config_map, &json!({})),
+            resource("gone", 1, 1, &gone, &json!({})),
+            resource("wrong", 2, 1, &json!({"component": {"file": "a.wasm"}, "limit": {}}), &json!({})),
+        ];
+        let wishes = reading(folder.path().to_owned()).read(objects, Extent::Whole);
+        let reasons: Vec<_> =
+            wishes.plugins.iter().map(|(name, wish)| (&*name.name, wish.desired.as_ref().err().map(|refusal| refusal.reason))).collect();
+        let want =
+            [("from-file", None), ("from-map", None), ("gone", Some(Reason::ComponentNotFound)), ("wrong", Some(Reason::DocumentInvalid))];
+        assert_eq!(reasons, want);
+        assert_eq!(wishes.plugins[&name("from-file")].generation, Some(4));
+        let message = wishes.plugins[&name("wrong")].desired.as_ref().unwrap_err().to_string();
+        assert_eq!(message, "/spec/limit: unknown field limit [DocumentInvalid]\n  hint: did you mean limits?");
+        let unreadable: Vec<String> = wishes.unreadable.keys().map(ToString::to_string).collect();
+        assert_eq!(unreadable, ["Plugin resource team-a/dotted.name"]);
+    }
+
+    /// A status that is written, by this host or by another, is no news.
+    #[test]
+    fn a_document_is_read_again_when_its_generation_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.wasm"), "").unwrap();
+        let spec = json!({"component": {"file": "a.wasm"}});
+        let mut reading = reading(folder.path().to_owned());
+        let mut read = |generation, version| {
+            let wishes = reading.read(vec![resource("a", generation, version, &spec, &json!({}))], Extent::Whole);
+            let document = Arc::clone(&wishes.plugins[&name("a")].desired.as_ref().unwrap().document);
+            (wishes, document)
+        };
+        let (first, document) = read(1, 1);
+        let (second, same) = read(1, 2);
+        assert!(first == second && Arc::ptr_eq(&document, &same));
+        let (third, _) = read(2, 3);
+        assert_ne!(second, third, "its status must say so, though nothing else changed");
+    }
+}
