@@ -55,6 +55,8 @@ pub enum Standing<'a> {
         serving: Option<&'a str>,
         /// Why the document's present text was refused: reason and message.
         refused: Option<(&'a str, &'a str)>,
+        /// It is suspended or paused.
+        held: bool,
     },
 }
 
@@ -108,6 +110,8 @@ pub enum Finding {
     PluginRefused { reason: String, message: String, serving: Option<String> },
     /// A revision serves.
     PluginServes { revision: String },
+    /// It is suspended or paused.
+    PluginHeld {},
     /// No subscription is for the kind.
     KindNotSubscribed { kind: String, subscribed: Vec<String> },
     /// The subscription has no events: the kind is cached for reading.
@@ -219,15 +223,18 @@ fn plugin(facts: &Facts<'_>, findings: &mut Vec<Finding>) -> bool {
             findings.push(Finding::PluginUnknown { similar: similar.map(str::to_owned) });
             false
         }
-        Standing::Known { serving, refused } => {
+        Standing::Known { serving, refused, held } => {
             if let Some((reason, message)) = refused {
                 let serving = serving.map(str::to_owned);
                 findings.push(Finding::PluginRefused { reason: (*reason).to_owned(), message: (*message).to_owned(), serving });
             }
             match serving {
                 Some(revision) => findings.push(Finding::PluginServes { revision: (*revision).to_owned() }),
-                None if refused.is_none() => findings.push(Finding::PluginStarting {}),
+                None if refused.is_none() && !held => findings.push(Finding::PluginStarting {}),
                 None => {}
+            }
+            if *held {
+                findings.push(Finding::PluginHeld {});
             }
             serving.is_some()
         }

@@ -18,11 +18,15 @@ const HISTORIES: &str = "WHARF_HISTORIES";
 /// If one breaks a promise; it is shown with its seed.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let histories = env::var(HISTORIES).unwrap_or_else(|_| "1000000".to_owned());
-    for (test, what) in [("model", "of the ledger"), ("dispatch", "of the whole of dispatch")] {
+    for (test, filter, what) in [
+        ("model", "promises", "of the ledger"),
+        ("dispatch", "promises", "of the whole of dispatch"),
+        ("dispatch", "every_version", "of changes that are told one by one"),
+    ] {
         let mut tests = cargo();
         tests.current_dir(root).env(HISTORIES, &histories);
         // A million times over, better code is worth its compilation.
-        tests.args(["test", "--config", "profile.dev.package.wharf-runtime.opt-level=2", "--workspace", "--test", test, "--", "promises"]);
+        tests.args(["test", "--config", "profile.dev.package.wharf-runtime.opt-level=2", "--workspace", "--test", test, "--", filter]);
         step(&format!("{histories} histories {what}; {HISTORIES} changes that"), || run_command(&mut tests))?;
     }
     Ok(())

@@ -148,6 +148,7 @@ fn every_finding_is_a_sentence_on_one_line() {
     let all = [
         Finding::PluginUnknown { similar: None },
         Finding::PluginStarting {},
+        Finding::PluginHeld {},
         Finding::PluginRefused { reason: text(), message: text(), serving: None },
         Finding::PluginRefused { reason: text(), message: text(), serving: Some(text()) },
         Finding::KindNotSubscribed { kind: text(), subscribed: Vec::new() },

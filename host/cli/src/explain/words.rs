@@ -15,6 +15,7 @@ pub(super) fn finding(finding: &Finding) -> String {
     let said = match finding {
         Finding::PluginUnknown { .. } => "there is no such plugin".to_owned(),
         Finding::PluginStarting {} => "the plugin's first revision is not in service yet".to_owned(),
+        Finding::PluginHeld {} => "the plugin is suspended or paused: changes wait".to_owned(),
         Finding::PluginRefused { reason, message, serving: None } => format!("the plugin was refused: {reason}: {message}"),
         Finding::PluginRefused { reason, message, serving: Some(serving) } => {
             format!("the plugin's document was refused, and {serving} goes on: {reason}: {message}")
@@ -83,6 +84,7 @@ pub(super) fn hint(finding: &Finding, row: &ExplainRow) -> Option<String> {
         Finding::PluginUnknown { similar: Some(similar) } => format!("did you mean {similar}? `wharf get plugins` lists them"),
         Finding::PluginUnknown { similar: None } => "`wharf get plugins` lists them".to_owned(),
         Finding::PluginStarting {} => "`wharf get plugins -o wide` shows how far it is".to_owned(),
+        Finding::PluginHeld {} => format!("`wharf resume {}`, or `suspend: false` in its document", row.plugin),
         Finding::PluginRefused { .. } => "correct the document; `wharf validate FILE` checks it".to_owned(),
         Finding::KindNotSubscribed { .. } => {
             "a component asks for its kinds itself; spec.subscribe of the document may leave some out".to_owned()

@@ -58,7 +58,7 @@ fn explained(change: impl FnOnce(&mut Facts<'_>, &'static Subscription, &'static
         (Box::leak(Box::new(ObjectKey::new("team-a", "x"))), Box::leak(Box::new(config_map())), Box::leak(Box::new(subscribed())));
     let mut facts = Facts {
         now: Duration::from_secs(100),
-        plugin: Standing::Known { serving: Some("1-abc"), refused: None },
+        plugin: Standing::Known { serving: Some("1-abc"), refused: None, held: false },
         kind: "v1 ConfigMap",
         key,
         kinds: vec!["v1 ConfigMap".into()],
@@ -111,14 +111,18 @@ fn plugin_unknown() {
 
 #[test]
 fn plugin_starting_or_refused() {
-    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: None, refused: None });
+    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: None, refused: None, held: false });
     assert_eq!(findings, [Finding::PluginStarting {}]);
+    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: None, refused: None, held: true });
+    assert_eq!(findings, [Finding::PluginHeld {}]);
+    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: Some("1-abc"), refused: None, held: true });
+    assert_eq!(answer(&findings), Some(&Finding::PluginHeld {}));
     let refused = Some(("GrantMissing", "no"));
-    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: None, refused });
+    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: None, refused, held: false });
     let finding = |serving| Finding::PluginRefused { reason: "GrantMissing".into(), message: "no".into(), serving };
     assert_eq!(findings, [finding(None)]);
     assert_eq!(answered(&findings).1, Sign::Against);
-    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: Some("1-abc"), refused });
+    let findings = explained(|facts, _, _| facts.plugin = Standing::Known { serving: Some("1-abc"), refused, held: false });
     assert_eq!(findings.first(), Some(&finding(Some("1-abc".into()))));
     assert_eq!(answered(&findings).1, Sign::Good, "an earlier revision goes on");
 }

@@ -48,6 +48,11 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.dirty.wake = Some(wake);
     }
 
+    /// Has the key's [`Self::record`] changed since the last time?
+    pub fn is_dirty(&self, key: &K) -> bool {
+        self.dirty.keys.contains(key)
+    }
+
     /// The keys whose [`Self::record`] changed since the last time.
     pub fn take_dirty(&mut self) -> HashSet<K> {
         std::mem::take(&mut self.dirty.keys)

@@ -256,11 +256,20 @@ impl State {
         self.refresh(g, m);
     }
 
-    /// Something was computed without a turn. Who wants nothing begins where it would if it did.
+    /// Something was computed without a turn. Who wants nothing begins where it would if it did; and
+    /// where nobody else has waited, nobody has lost anything: as with turns, that leaves no debt
+    /// beyond this once.
     fn charge(&mut self, who: &Who, spent: Duration) {
         let Who { group: g, member: m, .. } = *who;
-        let (now, had) = (self.now, self.groups.had(g));
+        let had = self.groups.had(g);
+        if self.waiting == 0 {
+            self.now = self.now.max(had);
+        }
+        let (now, idle) = (self.now, self.waiting == 0);
         let Some(group) = self.groups.get(g) else { return };
+        if idle {
+            group.now = group.now.max(group.members.had(m));
+        }
         let (spent, weight) = (nanos(spent), group.weight);
         let begins = if group.active == 0 { now } else { 0 };
         let had_inside = group.members.had(m);

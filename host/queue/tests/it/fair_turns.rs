@@ -227,6 +227,21 @@ fn what_is_computed_outside_of_turns_counts() {
 }
 
 #[test]
+fn what_is_computed_while_nobody_waits_leaves_no_debt() {
+    let (turns, mut machine) = (turns_of(1), Machine::default());
+    let (a, b) = (turns.player("a", 1, "m"), turns.player("b", 1, "m"));
+    // A whole day, a little at a time.
+    for _ in 0..10_000 {
+        b.charge(QUANTUM);
+    }
+    let one = machine.spawn(&a, [SPIN]);
+    let other = machine.spawn(&b, [SPIN]);
+    let order = machine.turns(20);
+    let of_b = order.iter().filter(|number| **number == other).count();
+    assert!((9..=10).contains(&of_b), "{order:?} {one}");
+}
+
+#[test]
 fn a_short_call_waits_for_one_turn_at_most() {
     let (turns, mut machine) = (turns_of(1), Machine::default());
     let spinners: Vec<_> = (0..20).map(|i| turns.player(&format!("spins-{i}"), 1, "m")).collect();

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use wharf_core::TargetKey;
 
 use super::header::Header;
-use super::key::encode_key;
+use super::key::{Part, encode_key};
 use super::store::{Batch, Body, Saved, Store, StoreError, Usage};
 
 #[derive(Default)]
@@ -65,7 +65,9 @@ impl Store for MemoryStore {
                     }
                     None => {
                         kept.records.remove(&key);
-                        kept.bodies.remove(&change.key);
+                        if change.part == Part::Target {
+                            kept.bodies.remove(&change.key);
+                        }
                     }
                 }
             }

@@ -220,6 +220,10 @@ impl Dispatcher {
             // Under the lock: whoever decides next sees the change and the note together, and
             // a swap that makes the announcer active reads the store after this change.
             let active = announcer.hear(change.sequence);
+            // That a new subscription sees what was there is no news for the one that serves.
+            if !active && change.cause == ChangeCause::InitialList {
+                return;
+            }
             // Who was told by this store what the slot holds must hear that it does not any more.
             if !active && !change.slot.is_some_and(|slot| state.ledger.holds(slot)) {
                 return;
@@ -292,7 +296,7 @@ impl Dispatcher {
         };
         open.into_iter().for_each(|key| self.enqueue(key, Cause::Watch));
         // A pass over everything, of which most is as it was.
-        stored.into_iter().for_each(|key| self.enqueue_at(key, Cause::Watch, LOW));
+        stored.into_iter().for_each(|key| self.enqueue(key, Cause::Resync));
     }
 
     /// Numbers for status and metrics.
@@ -332,10 +336,6 @@ impl Dispatcher {
     /// Enqueues a key; of several causes the last one is told to the guest, but no cause is
     /// ever hidden behind a pass over everything.
     pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
-        self.enqueue_at(key, cause, priority(cause));
-    }
-
-    fn enqueue_at(&self, key: TargetKey, cause: Cause, priority: i32) {
         {
             let mut state = self.state.lock();
             let pass = matches!(cause, Cause::InitialList | Cause::Resync | Cause::Reload);
@@ -346,7 +346,7 @@ impl Dispatcher {
                 state.initial.expect(&key);
             }
         }
-        self.queue.add_with(key, Add { priority, ..Add::default() });
+        self.queue.add_with(key, Add { priority: priority(cause), ..Add::default() });
     }
 }
 

@@ -1,6 +1,8 @@
 //! The facts about one key of one plugin, gathered for a question of a person. Owns where each
 //! fact is read; what follows from them is `wharf_core::explain`'s.
 
+use std::sync::atomic::Ordering;
+
 use wharf_cache::InformerState;
 use wharf_core::TargetKey;
 use wharf_core::explain::{Facts, Finding, Place, Standing, Watch, explain};
@@ -45,7 +47,11 @@ impl Dispatcher {
             Here { key, slot: found.as_ref().filter(|_| told).map(|found| found.slot), now: found.as_ref().map(|found| &found.object) };
         let facts = Facts {
             now: self.shared.clock.now(),
-            plugin: Standing::Known { serving: serving.as_ref().map(|serving| &*serving.tag), refused },
+            plugin: Standing::Known {
+                serving: serving.as_ref().map(|serving| &*serving.tag),
+                refused,
+                held: self.held.load(Ordering::SeqCst),
+            },
             kind,
             key: object,
             kinds,

@@ -149,7 +149,8 @@ impl State {
             let old = header.scopes;
             let gone = self.ledger.narrow(
                 subscribed.stored(),
-                &|key, object| old.iter().any(|scope| scope.matches(key, object)),
+                // Of one that is bare it cannot be told: its `delete` is not given up.
+                &|key, object| !object.is_bare() && old.iter().any(|scope| scope.matches(key, object)),
                 &|key, object| subscribed.matches(key, object),
                 &|key| subscribed.object(key).latest().map(|found| found.object),
             );

@@ -28,10 +28,12 @@ impl Subscribed {
     /// never a Secret.
     fn may_keep_body(&self, key: &TargetKey) -> bool {
         let wanted = |subscription: &Subscription| subscription.events.contains(&Event::Delete) && !subscription.redacted;
-        let TargetKey::Object { kind, .. } = key else { return false };
-        let secret = kind.group.is_empty() && &*kind.kind == "Secret";
-        !secret && self.subscription(key).is_some_and(wanted)
+        !is_secret(key) && self.subscription(key).is_some_and(wanted)
     }
+}
+
+fn is_secret(key: &TargetKey) -> bool {
+    matches!(key, TargetKey::Object { kind, .. } if kind.group.is_empty() && &*kind.kind == "Secret")
 }
 
 impl Subscribed {
@@ -39,7 +41,8 @@ impl Subscribed {
     /// record of its key.
     pub(super) fn values(&self, key: &TargetKey, object: &Object) -> Option<[u8; 16]> {
         let pointers = &self.subscription(key)?.filters.only_if_changed;
-        if pointers.is_empty() || object.is_bare() {
+        // A digest of a Secret is something to guess it by.
+        if pointers.is_empty() || object.is_bare() || is_secret(key) {
             return None;
         }
         let mut hasher = Sha256::new();

@@ -87,7 +87,8 @@ impl State {
     /// which nothing is.
     pub(super) fn source(&mut self, source: TargetKey, marked: HashSet<TargetKey>, later: &HashSet<TargetKey>) -> Option<Change> {
         // It has changed since: its new marks are in the next commit.
-        let again = self.sources.contains(&source) || marked.iter().any(|key| later.contains(key) || self.related.contains(key));
+        let open = |key: &TargetKey| later.contains(key) || self.related.contains(key) || self.ledger.is_dirty(key);
+        let again = self.sources.contains(&source) || marked.iter().any(open);
         let subscribed = Arc::clone(&self.subscribed);
         let record = match subscribed.object(&source) {
             Present::Settled(found) if !again => {
@@ -116,7 +117,6 @@ impl State {
     /// be named. Returns whether it was known, and what is due.
     pub(super) fn take_up_sources(&mut self, records: Option<HashMap<TargetKey, SourceRecord>>) -> (bool, Vec<TargetKey>) {
         let subscribed = Arc::clone(&self.subscribed);
-        let known = records.is_some();
         let mut targets = HashSet::new();
         match records {
             Some(mut records) => {
@@ -132,7 +132,8 @@ impl State {
                     targets.extend(named.map(|name| TargetKey::object(Arc::clone(&map.to), name)));
                     self.sources.note(key, []);
                 }
-                for (key, record) in records {
+                // What a refused watch does not show is not gone.
+                for (key, record) in records.into_iter().filter(|(key, _)| !subscribed.asleep(key)) {
                     if let Some((_, map)) = subscribed.mapping(&key) {
                         targets.extend(record.targets.into_iter().map(|name| TargetKey::object(Arc::clone(&map.to), name)));
                     }
@@ -140,15 +141,48 @@ impl State {
                 }
             }
             None => {
-                let mapped: HashSet<&Gvk> = subscribed.subscriptions().filter_map(|s| s.map.as_ref()).map(|map| &*map.to).collect();
-                if !mapped.is_empty() {
-                    targets.extend(subscribed.stored().map(|(key, ..)| key).filter(|key| is_of(key, &mapped)));
-                }
                 self.rewrite_sources(&Subscribed::default());
+                return (false, self.mark_mapped(&subscribed));
             }
         }
         let due = targets.into_iter().filter(|key| self.mark_related(key)).collect();
-        (known, due)
+        (true, due)
+    }
+
+    /// Other subscriptions are active: what is named by a source that their stores have in another
+    /// state than those of the subscriptions `before`, neither of which may have told of it, is
+    /// due; and everything that can be named, if the mapping is another one.
+    pub(super) fn exchange_sources(&mut self, before: &Subscribed) -> Vec<TargetKey> {
+        let subscribed = Arc::clone(&self.subscribed);
+        if subscribed.maps() != before.maps() {
+            return self.mark_mapped(&subscribed);
+        }
+        let mut old: HashMap<TargetKey, Arc<Object>> = before.sources().map(|(key, _, object)| (key, object)).collect();
+        let mut differ = Vec::new();
+        for (key, _, new) in subscribed.sources() {
+            match old.remove(&key) {
+                Some(old) if old.uid() == new.uid() && old.resource_version() == new.resource_version() => {}
+                old => differ.push((key, old, Some(new))),
+            }
+        }
+        differ.extend(old.into_iter().map(|(key, old)| (key, Some(old), None)));
+        let mut targets = HashSet::new();
+        for (key, old, new) in differ {
+            let Some((subscription, map)) = subscribed.mapping(&key) else { continue };
+            let states = old.iter().chain(new.iter()).filter(|object| covers(subscription, object));
+            targets.extend(states.flat_map(|object| map.targets(object)).map(|name| TargetKey::object(Arc::clone(&map.to), name)));
+        }
+        targets.into_iter().filter(|key| self.mark_related(key)).collect()
+    }
+
+    /// Makes everything due that can be named.
+    fn mark_mapped(&mut self, subscribed: &Subscribed) -> Vec<TargetKey> {
+        let mapped: HashSet<&Gvk> = subscribed.subscriptions().filter_map(|s| s.map.as_ref()).map(|map| &*map.to).collect();
+        if mapped.is_empty() {
+            return Vec::new();
+        }
+        let targets: Vec<TargetKey> = subscribed.stored().map(|(key, ..)| key).filter(|key| is_of(key, &mapped)).collect();
+        targets.into_iter().filter(|key| self.mark_related(key)).collect()
     }
 
     /// Makes a key due because of another object. False if the plugin does not know the key: its

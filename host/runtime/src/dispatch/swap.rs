@@ -82,6 +82,7 @@ impl Dispatcher {
             if taken.is_none() && self.shared.checkpoint.is_some() {
                 state.rewrite_sources(&old);
             }
+            let related = if first { Vec::new() } else { state.exchange_sources(&old) };
             let replayed = if first { Vec::new() } else { state.replay(replaying) };
             // What is as an earlier host left it need not be looked at.
             let known = taken.as_ref().is_some_and(|taken| taken.same);
@@ -99,6 +100,7 @@ impl Dispatcher {
             let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
             let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
             keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
+            keys.extend(related.into_iter().map(|key| (key, Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.related).map(|key| (key.clone(), Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
             keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
@@ -153,7 +155,6 @@ impl Dispatcher {
             // Ended or aborted: either way nothing runs any more.
             let _ended = worker.await;
         }
-        self.subscribed().deactivate();
         // While the stores can still be asked: most of the ledger is in their places. No commit must
         // be asking at the same time, and none may ask afterwards.
         let turn = match &self.shared.checkpoint {
@@ -162,6 +163,8 @@ impl Dispatcher {
         };
         {
             let mut state = self.state.lock();
+            // Not before what is known was written: of a source that changes now its marks are noted too.
+            state.subscribed.deactivate();
             state.subscribed = Arc::default();
             state.retired = true;
         }

@@ -85,9 +85,14 @@ impl Book {
         }
     }
 
-    /// The number of the newest; 0 if there is none.
+    /// The newest.
+    pub fn newest(&self) -> Option<&Kept> {
+        self.revisions.iter().max_by_key(|kept| kept.number)
+    }
+
+    /// Its number; 0 if there is none.
     pub fn last(&self) -> u64 {
-        self.revisions.iter().map(|kept| kept.number).max().unwrap_or_default()
+        self.newest().map_or(0, |kept| kept.number)
     }
 
     /// The number of a revision that is the first to serve in this process. `known` is what the checkpoint says: it goes

@@ -232,10 +232,12 @@ impl Task {
                 }
             }
             Reached::Ready(ready) => {
-                let (instead, withdrawn) = (ready.instead, ready.withdrawn.is_some());
+                let instead = ready.instead;
                 self.swap(*ready).await;
-                // Why the wish is not met was told, and stays true.
-                self.refused = instead && !withdrawn;
+                // Why the wish is not met was told, and stays true; what was withdrawn is not tried again.
+                let withdrawn =
+                    |state: &PluginState| matches!(state, PluginState::Refused(refusal) if refusal.reason == Reason::RolledBack);
+                self.refused = instead && !withdrawn(&self.status.lock().state);
                 if !instead {
                     self.set(PluginState::Serving);
                 }
@@ -394,9 +396,13 @@ impl Task {
         self.forgiven = false;
         let before = matches!(goal, Some(Goal::Before(..)));
         self.refuse(refusal);
-        // What was good is tried once for each refusal of the wish.
-        let good = self.record.book().good().cloned().filter(|_| self.served.is_none() && !before);
-        good.map(|good| Goal::Before(good, None))
+        // It is not suspended any more.
+        self.hold();
+        // What was good is tried once for each refusal of the wish. It may be that a host has ended before it
+        // came back in place of one that was withdrawn.
+        let good = self.record.book().good().cloned().filter(|_| self.served.is_none() && !before)?;
+        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
+        Some(Goal::Before(good, withdrawn))
     }
 
     /// Waits until the state of every watch is known, and says so if that takes long.

@@ -136,8 +136,8 @@ async fn play(seed: u64) {
 
 #[test]
 fn every_version_is_told_in_order() {
-    let seed = std::env::var("WHARF_SEED").ok().and_then(|text| text.parse::<u64>().ok());
-    let seeds = seed.map_or(1..HISTORIES + 1, |seed| seed..seed + 1);
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = number("WHARF_SEED").map_or(1..number("WHARF_HISTORIES").unwrap_or(HISTORIES) + 1, |seed| seed..seed + 1);
     for seed in seeds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(play(seed));

@@ -239,7 +239,7 @@ fn check(fickle: &Fickle, wants: &Subscription, truth: &BTreeMap<String, Stored>
 #[test]
 fn every_history_keeps_the_promises() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (from, count) = number("WHARF_SEED").map_or((1, number("WHARF_HISTORIES").unwrap_or(400)), |seed| (seed, 1));
+    let (from, count) = number("WHARF_SEED").map_or((1, number("WHARF_HISTORIES").unwrap_or(2000)), |seed| (seed, 1));
     for seed in from..from + count {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         if let Err(broken) = runtime.block_on(play(seed)) {
