@@ -99,6 +99,8 @@ reasons! {
     Undecodable => "look at the object in the message; the informer lists again until it can be read",
     /// What plugins were told cannot be written to the data folder, or not be read from it.
     CheckpointUnusable => "look at the disk of the data folder: room, rights, faults; events are handled meanwhile, and after a restart all over again",
+    /// The lease of the leader could not be renewed in time, or somebody else has it.
+    LeaseLost => "nothing, if another host leads now; else look at the API server and the connection: the process ends, and stands by when it is started again",
     /// The host could not read a folder, file or setting of its own.
     HostConfigInvalid => "correct the setting that the message names; `wharf run --print-config` shows where each comes from",
 }

@@ -12,6 +12,7 @@ pub mod config;
 mod connect;
 pub mod dispatch;
 pub mod fairness;
+pub mod lease;
 pub mod look;
 mod operate;
 pub mod plugins;
