@@ -17,5 +17,6 @@ pub mod look;
 mod operate;
 pub mod plugins;
 pub mod ports;
+mod standby;
 mod status;
 pub mod telemetry;

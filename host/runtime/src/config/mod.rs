@@ -16,7 +16,9 @@ mod yaml;
 
 pub use document::{DocumentError, read_documents};
 pub use example::{environment_table, example_yaml};
-pub use host::{CONFIG_ENV, CheckpointSettings, FailureSettings, InformerSettings, Settings, control_socket, data_directory};
+pub use host::{
+    CONFIG_ENV, CheckpointSettings, ElectionSettings, FailureSettings, InformerSettings, Settings, control_socket, data_directory,
+};
 pub use layers::ConfigError;
 pub use origins::{Origin, Origins};
 pub use problem::LocatedProblem;

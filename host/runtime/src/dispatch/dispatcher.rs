@@ -29,10 +29,11 @@ use super::subscribed::{Announcer, Subscribed};
 use super::worker;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
+use crate::lease::Tenure;
 use crate::telemetry::metrics::Metrics;
 
 /// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
-const CATCH_UP: Duration = Duration::from_secs(10);
+pub(super) const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// What every dispatcher of a host shares.
 pub struct Shared {
@@ -46,6 +47,8 @@ pub struct Shared {
     pub history_bytes: usize,
     /// Where ledgers survive the host, if they do.
     pub checkpoint: Option<Arc<Checkpoint>>,
+    /// Whether this host may call plugins.
+    pub tenure: Tenure,
 }
 
 /// The revision of a plugin that serves now. Immutable; exchanged as a whole.
@@ -85,7 +88,7 @@ pub struct Dispatcher {
     pub(super) shared: Arc<Shared>,
     pub(super) history: History,
     /// One task per number below the largest concurrency so far; it may have ended.
-    workers: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) workers: Mutex<Vec<JoinHandle<()>>>,
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
 }
@@ -388,36 +391,6 @@ impl Dispatcher {
         self.run_workers(concurrency, threads.as_ref());
         self.queue.resume();
         old
-    }
-
-    /// Stops handing out keys and waits until no call is in flight, at most so long; what
-    /// is then still running is cancelled. Returns the calls that were cancelled.
-    pub async fn drain(&self, deadline: Duration) -> usize {
-        self.queue.pause();
-        let drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()).await.is_ok();
-        let cancelled = if drained { 0 } else { self.queue.processing() };
-        let workers = std::mem::take(&mut *self.workers.lock());
-        for worker in &workers {
-            worker.abort();
-        }
-        for worker in workers {
-            // Ended or aborted: either way nothing runs any more.
-            let _ended = worker.await;
-        }
-        self.subscribed().deactivate();
-        // While the stores can still be asked: most of the ledger is in their places. No commit must
-        // be asking at the same time, and none may ask afterwards.
-        let turn = match &self.shared.checkpoint {
-            Some(checkpoint) => Some(checkpoint.retire(self).await),
-            None => None,
-        };
-        {
-            let mut state = self.state.lock();
-            state.subscribed = Arc::default();
-            state.retired = true;
-        }
-        drop(turn);
-        cancelled
     }
 
     /// Numbers for status and metrics.

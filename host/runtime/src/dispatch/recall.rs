@@ -8,11 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::{Instant, interval};
 use wharf_core::ledger::{Here, Kept, Mark, Record, Restored};
 use wharf_core::plugin::{Replay, Subscription};
 use wharf_core::{Event, Gvk, Object, TargetKey};
 
-use super::dispatcher::{Dispatcher, State};
+use super::dispatcher::{CATCH_UP, Dispatcher, State};
 use super::subscribed::{Present, Subscribed};
 use crate::checkpoint::{Batch, Body, Change, Checkpoint, Header, Saved, Scope, Source, StoreError, decode_key};
 use crate::telemetry::events::{CheckpointFailed, PluginResumed};
@@ -71,6 +72,11 @@ impl Dispatcher {
 
     async fn read(&self, checkpoint: &Arc<Checkpoint>, subscribed: &Subscribed) -> Result<Option<Prior>, StoreError> {
         let Some(Saved { header, written, records }) = checkpoint.load(&self.label).await? else { return Ok(None) };
+        // Stores that were there before the last leader ended may not have heard all that it told.
+        let (deadline, mut look) = (Instant::now() + CATCH_UP, interval(CATCH_UP / 500));
+        while !subscribed.has_reached(&header.told) && Instant::now() < deadline {
+            look.tick().await;
+        }
         let mut kind = None;
         let read = |(key, record): (Vec<u8>, Vec<u8>)| decode_key(&key, &mut kind).map(|key| (key, record));
         let records: Vec<(TargetKey, Vec<u8>)> = records.into_iter().filter_map(read).collect();
@@ -207,6 +213,15 @@ impl Source for Dispatcher {
         }
         if let Some(checkpoint) = self.shared.checkpoint.as_ref().filter(|_| !self.state.lock().bodies_due.is_empty()) {
             checkpoint.waker().wake();
+        }
+        let mut header = header;
+        if self.shared.tenure.is_elected() {
+            // After the changes, which are not newer than this.
+            let state = self.state.lock();
+            header = header.or_else(|| if changes.is_empty() { None } else { self.header(&state) });
+            if let Some(header) = &mut header {
+                header.told = state.subscribed.told();
+            }
         }
         (header.is_some() || !changes.is_empty()).then(|| Batch { plugin: Arc::clone(&self.label), header, changes })
     }

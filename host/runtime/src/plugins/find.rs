@@ -20,7 +20,7 @@ impl Registry {
         let plugin = plugins.get(name)?;
         let refused = match &plugin.status.lock().state {
             PluginState::Refused(refusal) => Some(refusal.clone()),
-            PluginState::Starting | PluginState::Serving => None,
+            PluginState::Starting | PluginState::Standby | PluginState::Serving => None,
         };
         Some((Arc::clone(&plugin.dispatcher), refused))
     }

@@ -37,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub enum PluginState {
     /// A first revision is being staged.
     Starting,
+    /// A first revision could serve, but another host leads.
+    Standby,
     /// The wished revision serves.
     Serving,
     /// The wish was refused; an earlier revision may serve.
@@ -48,6 +50,7 @@ impl PluginState {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "Starting",
+            Self::Standby => "Standby",
             Self::Serving => "Serving",
             Self::Refused(_) => "Refused",
         }
@@ -149,11 +152,12 @@ impl Registry {
     }
 
     /// How many plugins there are whose wish was neither met nor refused yet, and how many
-    /// have a serving revision. Cheap.
+    /// have a revision that serves, or could if this host led. Cheap.
     pub fn progress(&self) -> (usize, usize) {
         let plugins = self.plugins.lock();
         let starting = plugins.values().filter(|plugin| plugin.status.lock().state == PluginState::Starting).count();
-        (starting, plugins.values().filter(|plugin| plugin.dispatcher.serving().is_some()).count())
+        let serves = |plugin: &&Plugin| plugin.dispatcher.serving().is_some() || plugin.status.lock().state == PluginState::Standby;
+        (starting, plugins.values().filter(serves).count())
     }
 
     /// The state of every plugin, by name.
@@ -334,6 +338,7 @@ impl Task {
         }
         let staged = stage.stage(&desired, &artifact, &self.dispatcher).await?;
         self.settle(&staged.subscribed).await;
+        self.stand_by().await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let identity: Arc<str> = identity(&staged.digest, &desired.document).into();
         self.number = match self.served {
@@ -369,6 +374,16 @@ impl Task {
             .emit(&self.registry.shared.metrics);
         self.served = Some((desired, staged.digest));
         Ok(())
+    }
+
+    /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
+    /// host's still.
+    async fn stand_by(&self) {
+        let tenure = &self.registry.shared.tenure;
+        if !tenure.is_open() {
+            self.set(PluginState::Standby);
+            tenure.opened().await;
+        }
     }
 
     /// Waits until the state of every watch is known, and says so if that takes long.

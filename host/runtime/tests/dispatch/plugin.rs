@@ -16,6 +16,7 @@ use wharf_core::{Delivery, Event, Failure, Gvk, Outcome, Strike};
 use wharf_engine::{Admission, CallReport};
 use wharf_runtime::clock::Clock;
 use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
+use wharf_runtime::lease::Tenure;
 use wharf_runtime::telemetry::Metrics;
 
 /// How a call ends.
@@ -94,6 +95,7 @@ impl Plugin {
             policy: Policy::default(),
             history_bytes: 1 << 16,
             checkpoint: None,
+            tenure: Tenure::always(),
         });
         let name = PluginName { namespace: "a".into(), name: "native".into() };
         Self {
