@@ -243,6 +243,20 @@ async fn cl6_a_leader_that_nobody_answers_ends_at_its_deadline() {
     }
 }
 
+/// Others may have seen a renewal long before its answer came.
+#[tokio::test(start_paused = true)]
+async fn cl6_a_leadership_counts_from_the_request_and_not_from_its_answer() {
+    let server = Server::obliging();
+    let leader = Running::start(&server, candidate("me"));
+    leader.leads().await;
+    let mut answered = false;
+    server.script(move |_| if std::mem::replace(&mut answered, true) { How::lost() } else { How { after: 4 * SECOND, ..How::default() } });
+    sleep(2 * SECOND).await;
+    let sent = Instant::now();
+    leader.over().await;
+    assert!(sent.elapsed() <= 10 * SECOND, "{:?}", sent.elapsed());
+}
+
 /// One failure, or a request that hangs, is survived.
 #[tokio::test(start_paused = true)]
 async fn cl6_a_leader_survives_a_request_that_hangs() {

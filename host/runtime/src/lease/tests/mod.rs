@@ -187,9 +187,13 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(server: &Arc<Server>, candidate: Candidate) -> Self {
+        Self::begin(Arc::<Server>::clone(server), candidate, Clock::start())
+    }
+
+    /// With a clock, and a way to the server.
+    pub(super) fn begin(leases: Arc<dyn Leases>, candidate: Candidate, clock: Clock) -> Self {
         let (stop, metrics) = (CancellationToken::new(), Metrics::new());
-        let leases: Arc<dyn Leases> = Arc::<Server>::clone(server);
-        let (elector, tenure) = Elector::new(candidate, leases, Clock::start(), Arc::clone(&metrics));
+        let (elector, tenure) = Elector::new(candidate, leases, clock, Arc::clone(&metrics));
         let told = Arc::new(Mutex::new(vec![Leadership::default()]));
         let (mut heard, telling) = (tenure.leadership().unwrap(), Arc::clone(&told));
         tokio::spawn(async move {
