@@ -85,6 +85,16 @@ impl View {
         number(&self.resource_version()) >= other.seat.told()
     }
 
+    /// The version up to which this registration's handler was told, where versions are numbers.
+    pub fn told(&self) -> u64 {
+        self.seat.told()
+    }
+
+    /// Has the store seen this version, as far as versions are numbers? See [`Self::told`].
+    pub fn has_reached(&self, version: u64) -> bool {
+        number(&self.resource_version()) >= version
+    }
+
     /// All objects with their places, in no particular order. Costs a walk over the store, also
     /// where the registration sees little of it.
     pub fn slotted(&self) -> Vec<(Arc<Object>, Slot)> {

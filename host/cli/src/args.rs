@@ -98,6 +98,9 @@ pub struct RunArgs {
     /// Time for calls in flight to finish when the host stops
     #[arg(long, value_name = "DURATION")]
     pub drain_deadline: Option<String>,
+    /// Which of several hosts calls plugins
+    #[command(flatten)]
+    pub election: ElectionArgs,
     /// Log filter, for example `info` or `info,wharf::call=debug`
     #[arg(long, value_name = "FILTER")]
     pub log_level: Option<String>,
@@ -107,6 +110,30 @@ pub struct RunArgs {
     /// Print the resulting configuration with the origin of each value, and end
     #[arg(long)]
     pub print_config: bool,
+}
+
+/// The election of a leader, in the words of Kubernetes' own components.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Leader election")]
+pub struct ElectionArgs {
+    /// Call plugins only as long as this host holds a lease; stand by until then
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub leader_elect: Option<bool>,
+    /// Name of the lease
+    #[arg(long, value_name = "NAME")]
+    pub leader_elect_resource_name: Option<String>,
+    /// Namespace of the lease [default: the pod's, or that of the context]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub leader_elect_resource_namespace: Option<String>,
+    /// A lease that has not changed for so long may be taken
+    #[arg(long, value_name = "DURATION")]
+    pub leader_elect_lease_duration: Option<String>,
+    /// A leader that could not renew for so long stops to call plugins
+    #[arg(long, value_name = "DURATION")]
+    pub leader_elect_renew_deadline: Option<String>,
+    /// Time between two attempts
+    #[arg(long, value_name = "DURATION")]
+    pub leader_elect_retry_period: Option<String>,
 }
 
 /// `wharf build`.
@@ -440,6 +467,12 @@ pub struct RbacArgs {
     /// ServiceAccount that the host runs as
     #[arg(long, value_name = "NAME", default_value = "wharf")]
     pub service_account: String,
+    /// Also what hosts need that elect a leader
+    #[arg(long)]
+    pub leader_elect: bool,
+    /// Name of their lease
+    #[arg(long, value_name = "NAME", default_value = "wharf")]
+    pub leader_elect_resource_name: String,
 }
 
 /// `wharf version`.

@@ -10,5 +10,7 @@ pub const USAGE: u8 = 2;
 pub const UNAVAILABLE: u8 = 69;
 /// `run`: an error inside the host (EX_SOFTWARE).
 pub const SOFTWARE: u8 = 70;
+/// `run`: the host led and lost its lease; started again it stands by (EX_TEMPFAIL).
+pub const LEASE_LOST: u8 = 75;
 /// `run`: the configuration is not valid (EX_CONFIG).
 pub const CONFIG: u8 = 78;

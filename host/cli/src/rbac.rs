@@ -42,6 +42,8 @@ fn text(documents: &[PluginDocument], args: &RbacArgs) -> Result<String, CliErro
     let subject = json!({"kind": "ServiceAccount", "name": args.service_account, "namespace": args.namespace});
     let mut all = if args.cluster_plugins { resources(&subject).to_vec() } else { Vec::new() };
     all.extend(objects(documents, &subject)?);
+    let lease = args.leader_elect.then_some(args.leader_elect_resource_name.as_str());
+    all.extend(lease.map(|lease| election(lease, &args.namespace, &args.service_account)).into_iter().flatten());
     for object in all {
         let yaml = serde_saphyr::to_string(&object).map_err(|e| CliError::new(crate::exit::USAGE, e.to_string()))?;
         // Writing to a string cannot fail.
@@ -103,6 +105,18 @@ fn objects(documents: &[PluginDocument], subject: &Value) -> Result<Vec<Value>, 
         }
     }
     Ok(objects)
+}
+
+/// What a host needs to take part in the election by a lease in its own namespace. The name of what
+/// is made cannot be restricted.
+fn election(lease: &str, namespace: &str, account: &str) -> [Value; 2] {
+    let group = "coordination.k8s.io";
+    let rules = json!([
+        {"apiGroups": [group], "resources": ["leases"], "verbs": ["create"]},
+        {"apiGroups": [group], "resources": ["leases"], "resourceNames": [lease], "verbs": ["get", "update"]},
+    ]);
+    let subject = json!({"kind": "ServiceAccount", "name": account, "namespace": namespace});
+    role("wharf-leader-election", Some(namespace), rules, &subject)
 }
 
 /// What the host must list and watch for this plugin.
@@ -250,11 +264,27 @@ spec:
         assert_eq!(role["rules"], want);
     }
 
+    #[test]
+    fn an_election_needs_one_lease() {
+        let [role, binding] = election("blue", "here", "wharf");
+        assert_eq!(role["rules"][1]["resourceNames"], json!(["blue"]));
+        assert_eq!((&role["metadata"]["namespace"], &binding["subjects"][0]["name"]), (&json!("here"), &json!("wharf")));
+        let verbs: Vec<&Value> = role["rules"].as_array().unwrap().iter().map(|rule| &rule["verbs"]).collect();
+        assert_eq!(verbs, [&json!(["create"]), &json!(["get", "update"])]);
+    }
+
     /// What deploy/ grants is what this version needs.
     #[test]
     fn the_manifest_is_up_to_date() {
         let (namespace, service_account) = ("wharf-system".to_owned(), "wharf".to_owned());
-        let args = RbacArgs { files: Vec::new(), cluster_plugins: true, namespace, service_account };
+        let args = RbacArgs {
+            files: Vec::new(),
+            cluster_plugins: true,
+            namespace,
+            service_account,
+            leader_elect: false,
+            leader_elect_resource_name: String::new(),
+        };
         crate::golden::compare("deploy/kustomize/base/rbac.yaml", &text(&[], &args).unwrap());
     }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wharf_runtime::app::{Host, StartError};
+use tokio::time::timeout;
+use wharf_core::Reason;
+use wharf_runtime::app::{Host, HostFailure, StartError};
 use wharf_runtime::config::{Layer, Settings};
 use wharf_runtime::telemetry::http::filter_of_verbosity;
 use wharf_runtime::telemetry::logging::{self, LogHandle};
@@ -38,7 +40,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
     code
 }
 
-/// Runs a host until a signal. The first one drains, the second one ends at once.
+/// Runs a host until a signal, or until it leads no more. The first signal drains, the second one ends at once.
 async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> {
     let mut signals =
         Signals::new().map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "listen for signals") })?;
@@ -46,16 +48,33 @@ async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> 
         host = Host::start(settings, log) => host.map_err(start_error)?,
         number = signals.next() => return Ok(killed(number)),
     };
-    let first = tokio::select! {
-        number = signals.next() => number,
-        error = host.failed() => {
-            return Err(CliError::from_anyhow(exit::SOFTWARE, error).hint("report it with the log; the process may simply be started again"));
-        }
+    let mut patience = Duration::MAX;
+    let (cause, end) = tokio::select! {
+        number = signals.next() => (name(number), Ok(exit::OK)),
+        failure = host.failed() => match failure {
+            HostFailure::LeaseLost => {
+                // Nothing is called or written any more: a disk that hangs need not be waited for.
+                patience = settings.drain_deadline;
+                (Reason::LeaseLost.as_str(), Ok(exit::LEASE_LOST))
+            }
+            HostFailure::InUse(_) => ("CheckpointInUse", Err(failed(failure))),
+            HostFailure::Defect(_) => return Err(failed(failure)),
+        },
     };
     tokio::select! {
-        _ = host.stop(name(first), settings.drain_deadline) => Ok(exit::OK),
+        _ = timeout(patience, host.stop(cause, settings.drain_deadline)) => end,
         number = signals.next() => Ok(killed(number)),
     }
+}
+
+fn failed(failure: HostFailure) -> CliError {
+    let (code, hint) = match &failure {
+        HostFailure::InUse(_) => {
+            (exit::CONFIG, "hosts that share a checkpoint must elect a leader by the same lease; others need folders of their own")
+        }
+        _ => (exit::SOFTWARE, "report it with the log; the process may simply be started again"),
+    };
+    CliError::from_anyhow(code, failure.into()).hint(hint)
 }
 
 fn start_error(error: StartError) -> CliError {
@@ -104,6 +123,12 @@ fn layer(args: RunArgs) -> Layer {
         engine_instances: args.engine_instances,
         engine_threads: args.engine_threads,
         drain_deadline: args.drain_deadline,
+        leader_elect: args.election.leader_elect,
+        leader_elect_name: args.election.leader_elect_resource_name,
+        leader_elect_namespace: args.election.leader_elect_resource_namespace,
+        leader_elect_lease: args.election.leader_elect_lease_duration,
+        leader_elect_renew: args.election.leader_elect_renew_deadline,
+        leader_elect_retry: args.election.leader_elect_retry_period,
         log_level: args.log_level,
         log_format: args.log_format,
         ..args.way.layer()

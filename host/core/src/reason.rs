@@ -103,6 +103,8 @@ reasons! {
     RolledBack => "correct the plugin and bring the new component; `wharf reload` takes the same one once more",
     /// The last revisions of plugins cannot be written to the data folder, or not be read from it.
     RevisionsUnusable => "look at the disk of the data folder: room, rights, faults; what serves goes on, but cannot be gone back to",
+    /// The lease of the leader could not be renewed in time, or somebody else has it.
+    LeaseLost => "nothing, if another host leads now; else look at the API server and the connection: the process ends, and stands by when it is started again",
     /// The host could not read a folder, file or setting of its own.
     HostConfigInvalid => "correct the setting that the message names; `wharf run --print-config` shows where each comes from",
 }

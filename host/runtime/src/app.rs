@@ -20,9 +20,8 @@ use wharf_engine::{Engine, EngineConfig};
 use crate::admin::{
     ControlEndpoint, ControlServer, Health, LogControl, Operations, Probe, Server, StatusSource, serve_health, serve_metrics,
 };
-use crate::checkpoint::{Checkpoint, FileStore, OpenError};
 use crate::clock::Clock;
-use crate::config::{CheckpointSettings, FailureSettings, InformerSettings, Settings};
+use crate::config::{FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
 use crate::fairness::Fairness;
@@ -36,8 +35,9 @@ use crate::plugins::stage::Stage;
 use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
 use crate::ports::recorder::Recorder;
+use crate::standby::{self, Books, Standby};
 use crate::status::HostStatus;
-use crate::telemetry::events::{CheckpointFailed, CheckpointSetAside, HostReady, HostStopped, HostStopping};
+use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
 use crate::telemetry::metrics::Metrics;
 
 /// How long a host waits for its API server when it starts.
@@ -85,13 +85,27 @@ impl StartError {
     }
 }
 
+/// Why a running host can go on no more.
+#[derive(Debug, thiserror::Error)]
+pub enum HostFailure {
+    /// It led, and another host may lead now. What is in flight is for [`Host::stop`].
+    #[error("the lease was lost: another host may lead")]
+    LeaseLost,
+    /// It was elected, and another process has the checkpoint open.
+    #[error("this host was elected and cannot lead")]
+    InUse(#[source] anyhow::Error),
+    /// A part that must run has ended.
+    #[error("a part of the host has ended by itself")]
+    Defect(#[source] anyhow::Error),
+}
+
 /// A running host.
 pub struct Host {
     registry: Arc<Registry>,
     informers: Informers,
     servers: Servers,
     follow: JoinHandle<()>,
-    checkpoint: Option<Arc<Checkpoint>>,
+    standby: Standby,
     recorder: JoinHandle<()>,
     /// Ends the source of plugins first, everything else after the drain.
     stop_plugins: CancellationToken,
@@ -112,9 +126,10 @@ impl Host {
         // Whoever leaves early takes the tasks along.
         let guard = stop_rest.clone().drop_guard();
         let guard_plugins = stop_plugins.clone().drop_guard();
-        std::fs::create_dir_all(&settings.data_directory)
-            .with_context(|| format!("create the data directory {}", settings.data_directory.display()))
-            .map_err(StartError::Config)?;
+        for (folder, what) in [(&settings.data_directory, "data directory"), (&settings.checkpoint.directory, "checkpoint's directory")] {
+            let made = std::fs::create_dir_all(folder).with_context(|| format!("create the {what} {}", folder.display()));
+            made.map_err(StartError::Config)?;
+        }
         let engine_config = EngineConfig {
             instances: settings.engine_instances,
             threads: settings.engine_threads,
@@ -128,7 +143,9 @@ impl Host {
         let informers = Informers::new(connection.client.clone(), informer_options(settings), cache_metrics);
         let (recorder, recorder_task) = Recorder::start(Arc::clone(&metrics), connect::instance_name(), stop_rest.clone());
         let api = Api::new(connection.client, informers.clone(), Identity::Host);
-        let ports = Arc::new(PortsFactory { api, recorder, metrics: Arc::clone(&metrics) });
+        let clock = Clock::start();
+        let (elector, tenure) = standby::candidate(settings, &api, &connection.namespace, clock, &metrics);
+        let ports = Arc::new(PortsFactory { api: api.within(tenure.clone()), recorder, metrics: Arc::clone(&metrics) });
         let stage = Stage {
             engine,
             informers: informers.clone(),
@@ -140,22 +157,26 @@ impl Host {
         };
         let FailureSettings { strikes, park, max_keys } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
-        let clock = Clock::start();
-        let checkpoint = checkpoint(settings, clock, &metrics).await.map_err(StartError::Config)?;
-        if let Some(checkpoint) = &checkpoint {
-            tokio::spawn(Arc::clone(checkpoint).run(stop_rest.clone()));
+        let mut books = Books::new(settings, clock, &metrics, &tenure, stop_rest.child_token());
+        // A host without an election leads at once.
+        if let Some(own) = books.as_ref().filter(|_| !tenure.is_elected())
+            && !own.open().await.map_err(StartError::Config)?
+        {
+            books = None;
         }
+        let checkpoint = books.as_ref().map(|books| Arc::clone(&books.checkpoint));
         let shared = Arc::new(Shared {
             clock,
             metrics: Arc::clone(&metrics),
             policy,
             history_bytes: settings.history_bytes,
             checkpoint: checkpoint.clone(),
+            tenure: tenure.clone(),
         });
         let revisions = revisions(settings).await;
         let registry = Registry::new(stage, shared, revisions);
         let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
-        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint.clone()));
+        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone()));
         metrics.on_scrape(status.scraper());
         let servers = Servers::start(settings, metrics, &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
@@ -167,24 +188,28 @@ impl Host {
         }
         let wishes = sources::follow(sources, informers.clone(), stop_plugins.clone());
         let follow = tokio::spawn(Arc::clone(&registry).follow(wishes, stop_plugins.clone()));
+        let standby = Standby::start(elector, tenure, books);
         guard.disarm();
         guard_plugins.disarm();
         tracing::info!(target: "wharf::host", server = %connection.version, plugins = %settings.plugins_directory.display(), "host started");
         tokio::spawn(tell_when_ready(status, started, stop_plugins.clone()));
-        Ok(Self { registry, informers, servers, follow, checkpoint, recorder: recorder_task, stop_plugins, stop_rest })
+        Ok(Self { registry, informers, servers, follow, standby, recorder: recorder_task, stop_plugins, stop_rest })
     }
 
-    /// Waits until a part of the host that must run has ended by itself: a defect.
+    /// Waits until the host can go on no more: a part of it that must run has ended by itself, which is a defect, or
+    /// it leads no more.
     /// Cancel safe.
-    pub async fn failed(&mut self) -> anyhow::Error {
+    pub async fn failed(&mut self) -> HostFailure {
         tokio::select! {
-            ended = &mut self.follow => anyhow::anyhow!("the plugin registry has ended: {ended:?}"),
-            ended = &mut self.recorder => anyhow::anyhow!("the Event recorder has ended: {ended:?}"),
+            ended = &mut self.follow => HostFailure::Defect(anyhow::anyhow!("the plugin registry has ended: {ended:?}")),
+            ended = &mut self.recorder => HostFailure::Defect(anyhow::anyhow!("the Event recorder has ended: {ended:?}")),
+            ended = &mut self.standby.lead => ended.unwrap_or_else(|error| HostFailure::Defect(error.into())),
         }
     }
 
-    /// Drains and stops. Calls in flight have until the deadline; returns how many had to
-    /// be cancelled (they are delivered again at the next start).
+    /// Drains and stops. Calls in flight have until the deadline, or until another host may lead; returns
+    /// how many had to be cancelled (they are delivered again at the next start). The lease is given
+    /// back when nothing more is called or written.
     pub async fn stop(self, cause: &str, deadline: Duration) -> usize {
         let started = Instant::now();
         HostStopping { cause, deadline }.emit();
@@ -193,10 +218,7 @@ impl Host {
         // Ended or aborted: either way no plugin is added any more.
         let _ended = self.follow.await;
         let cancelled = self.registry.drain(deadline).await;
-        if let Some(checkpoint) = &self.checkpoint {
-            // A failure was told of; the last commit before it stands.
-            let _written = checkpoint.commit().await;
-        }
+        self.standby.end().await;
         self.informers.shutdown().await;
         self.stop_rest.cancel();
         if tokio::time::timeout(Duration::from_secs(2), self.recorder).await.is_err() {
@@ -205,30 +227,6 @@ impl Host {
         self.servers.stopped().await;
         HostStopped { cancelled, duration: started.elapsed() }.emit();
         cancelled
-    }
-}
-
-/// The checkpoints of this host, if it keeps any. One that cannot be kept costs a line in the log:
-/// the next start is a first start then.
-async fn checkpoint(settings: &Settings, clock: Clock, metrics: &Arc<Metrics>) -> anyhow::Result<Option<Arc<Checkpoint>>> {
-    let CheckpointSettings { enabled, max_bytes, body_bytes } = settings.checkpoint;
-    if !enabled {
-        return Ok(None);
-    }
-    let path = settings.data_directory.join("checkpoint.redb");
-    let opened = tokio::task::spawn_blocking(move || FileStore::open(&path, max_bytes, body_bytes)).await?;
-    match opened {
-        Ok((store, set_aside)) => {
-            if let Some(error) = set_aside {
-                CheckpointSetAside { error: &error, directory: &settings.data_directory }.emit(metrics);
-            }
-            Ok(Some(Checkpoint::new(Arc::new(store), clock, Arc::clone(metrics))))
-        }
-        Err(error @ OpenError::InUse(_)) => Err(error.into()),
-        Err(error) => {
-            CheckpointFailed { error: &error.to_string(), first: true }.emit(metrics);
-            Ok(None)
-        }
     }
 }
 
@@ -270,9 +268,12 @@ impl Servers {
         stop: &CancellationToken,
     ) -> anyhow::Result<Self> {
         let health = Health::new();
-        let (loaded, synced) = (Arc::clone(status), Arc::clone(status));
+        let (loaded, synced, elected) = (Arc::clone(status), Arc::clone(status), Arc::clone(status));
         health.add("plugins", Probe::Ready, move || loaded.plugins_loaded());
         health.add("informers", Probe::Ready, move || synced.informers_settled());
+        if settings.election.enabled {
+            health.add("leader-election", Probe::Live, move || elected.election());
+        }
         let http = [
             serve_health(&settings.health_probe_bind_address, health, stop.clone()).await?,
             serve_metrics(&settings.metrics_bind_address, metrics, stop.clone()).await?,

@@ -22,6 +22,12 @@ impl Clock {
         Self { start: Instant::now(), day }
     }
 
+    /// One that is wrong about the day.
+    #[cfg(test)]
+    pub(crate) fn of_day(day: Duration) -> Self {
+        Self { start: Instant::now(), day }
+    }
+
     /// Time since 1970. Never goes back, also where the machine's clock is set.
     pub fn now(&self) -> Duration {
         self.day.saturating_add(self.start.elapsed())

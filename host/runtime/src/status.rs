@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use wharf_cache::{InformerState, InformerStatus, Informers, Scope};
 use wharf_core::Reason;
@@ -10,22 +11,42 @@ use wharf_core::Reason;
 use crate::admin::StatusSource;
 use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
 use crate::checkpoint::{Checkpoint, Usage};
+use crate::lease::Tenure;
 use crate::plugins::{Origin, PluginState, Registry};
 use crate::telemetry::metrics::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
+
+/// A leader that hangs is given so much time beyond its lease, as by Kubernetes' own components.
+const TOLERANCE: Duration = Duration::from_secs(20);
 
 /// The state of a host, on demand.
 pub(crate) struct HostStatus {
     registry: Arc<Registry>,
     informers: Informers,
     checkpoint: Option<Arc<Checkpoint>>,
+    tenure: Tenure,
     was_ready: AtomicBool,
     were_settled: AtomicBool,
 }
 
 impl HostStatus {
     /// Looks at these parts.
-    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, checkpoint: Option<Arc<Checkpoint>>) -> Self {
-        Self { registry, informers, checkpoint, was_ready: AtomicBool::new(false), were_settled: AtomicBool::new(false) }
+    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, checkpoint: Option<Arc<Checkpoint>>, tenure: Tenure) -> Self {
+        let (was_ready, were_settled) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { registry, informers, checkpoint, tenure, was_ready, were_settled }
+    }
+
+    /// Liveness: an elector that hangs does not notice that this host leads no more.
+    pub(crate) fn election(&self) -> Result<(), String> {
+        match self.tenure.overdue(TOLERANCE) {
+            None => Ok(()),
+            Some(over) => Err(format!("this host still leads {} s after its lease has run out", over.as_secs())),
+        }
+    }
+
+    /// Who leads, in words.
+    fn leader(&self) -> String {
+        let leader = self.tenure.leadership().and_then(|now| now.borrow().leader.clone());
+        leader.map_or_else(|| "no host leads".to_owned(), |leader| format!("{leader} leads"))
     }
 
     /// Readiness: have the plugins been read, and does each of those serve or was refused?
@@ -102,6 +123,7 @@ impl StatusSource for HostStatus {
         let rows = self.registry.status().into_iter().map(|status| {
             let (state, reason, message) = match (&status.state, &status.trouble) {
                 (PluginState::Refused(refusal), _) => (status.state.as_str(), refusal.reason.as_str(), refusal.message.clone()),
+                (PluginState::Standby, _) => (status.state.as_str(), "", self.leader()),
                 // It serves, but there is a kind that it is not told about.
                 (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
                 (PluginState::Serving, None) if status.stats.full => {

@@ -11,19 +11,24 @@ async fn kustomize_passes_a_server_side_dry_run() -> Result<()> {
     for namespace in ["wharf-system", "team-a", "platform"] {
         cluster.kubectl(&["create", "namespace", namespace], None).await?;
     }
-    for folder in ["deploy/kustomize/base", "deploy/kustomize/examples"] {
+    let base = [
+        "namespace/wharf-system",
+        "deployment.apps/wharf",
+        "serviceaccount/wharf",
+        "customresourcedefinition.apiextensions.k8s.io/plugins.wharf.dev",
+        "clusterrole.rbac.authorization.k8s.io/wharf-plugins",
+    ];
+    let standby = ["role.rbac.authorization.k8s.io/wharf-leader-election", "persistentvolumeclaim/wharf-checkpoint"];
+    for (folder, own) in [
+        ("deploy/kustomize/base", &["persistentvolumeclaim/wharf-data"][..]),
+        ("deploy/kustomize/examples", &["persistentvolumeclaim/wharf-data"]),
+        ("deploy/kustomize/standby", &standby),
+    ] {
         let path = paths::root().join(folder);
         let path = path.to_str().context("the checkout's path is not UTF-8")?;
         let args = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", path];
         let applied = cluster.kubectl(&args, None).await.with_context(|| format!("apply {folder}"))?;
-        for object in [
-            "namespace/wharf-system",
-            "deployment.apps/wharf",
-            "persistentvolumeclaim/wharf-data",
-            "serviceaccount/wharf",
-            "customresourcedefinition.apiextensions.k8s.io/plugins.wharf.dev",
-            "clusterrole.rbac.authorization.k8s.io/wharf-plugins",
-        ] {
+        for object in base.iter().chain(own) {
             ensure!(applied.contains(object), "{folder}: {object} is missing in:\n{applied}");
         }
     }

@@ -21,6 +21,10 @@ pub enum Signal {
     Interrupt,
     /// SIGKILL: cannot be refused.
     Kill,
+    /// SIGSTOP: freezes it.
+    Stop,
+    /// SIGCONT: ends that.
+    Continue,
 }
 
 /// A running child process. Dropping it kills its whole group at once and waits for its
@@ -137,6 +141,8 @@ impl From<Signal> for rustix::process::Signal {
             Signal::Term => Self::TERM,
             Signal::Interrupt => Self::INT,
             Signal::Kill => Self::KILL,
+            Signal::Stop => Self::STOP,
+            Signal::Continue => Self::CONT,
         }
     }
 }

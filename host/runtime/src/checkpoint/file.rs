@@ -40,15 +40,25 @@ pub struct FileStore {
     path: PathBuf,
     /// Most bytes of keys and records, and of bodies.
     limits: (u64, u64),
-    /// Closed after a failure, and opened again by the next who wants it.
-    open: Mutex<Option<Database>>,
+    door: Mutex<Door>,
+}
+
+/// Whether the file is open.
+enum Door {
+    /// Not, and nobody may open it: see [`FileStore::unlock`].
+    Locked,
+    /// Not, after a failure: whoever wants it next opens it.
+    Closed,
+    Open(Database),
 }
 
 /// Why there is no store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has the file open.
-    #[error("{0} is in use by another process: every host needs a data directory of its own (--data-dir)")]
+    #[error(
+        "{0} is in use by another process: every host needs a data directory of its own (--data-dir), or all must elect a leader by the same lease"
+    )]
     InUse(PathBuf),
     /// It cannot be read or written.
     #[error("{0}")]
@@ -70,10 +80,28 @@ impl FileStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path, max_bytes: u64, body_bytes: u64) -> Result<(Self, Option<String>), OpenError> {
+        let store = Self::locked(path, max_bytes, body_bytes);
+        let why = store.unlock()?;
+        Ok((store, why))
+    }
+
+    /// A store whose file nobody touches before [`Self::unlock`]: it may be another host's still.
+    pub fn locked(path: &Path, max_bytes: u64, body_bytes: u64) -> Self {
+        let bodies = body_bytes.min(max_bytes / 2);
+        Self { path: path.to_owned(), limits: (max_bytes.saturating_sub(bodies), bodies), door: Mutex::new(Door::Locked) }
+    }
+
+    /// Opens the file. See [`Self::open`].
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn unlock(&self) -> Result<Option<String>, OpenError> {
+        let path = &*self.path;
         let failed = |trouble: Trouble| match trouble {
             Trouble::InUse => OpenError::InUse(path.to_owned()),
             Trouble::Broken(why) | Trouble::Unusable(why) => OpenError::Unusable(format!("{}: {why}", path.display())),
         };
+        let mut door = self.door.lock();
         let (database, why) = match open(path) {
             Ok(database) => (database, None),
             Err(Trouble::Broken(why)) => {
@@ -81,26 +109,44 @@ impl FileStore {
                 std::fs::rename(path, &aside).map_err(|error| failed(Trouble::Unusable(error.to_string())))?;
                 (open(path).map_err(failed)?, Some(why))
             }
-            Err(trouble) => return Err(failed(trouble)),
+            Err(trouble) => {
+                // What cannot be opened now is tried again by whoever wants it; what is another's is not.
+                *door = if matches!(trouble, Trouble::InUse) { Door::Locked } else { Door::Closed };
+                return Err(failed(trouble));
+            }
         };
-        let bodies = body_bytes.min(max_bytes / 2);
-        Ok((Self { path: path.to_owned(), limits: (max_bytes.saturating_sub(bodies), bodies), open: Mutex::new(Some(database)) }, why))
+        *door = Door::Open(database);
+        Ok(why)
+    }
+
+    /// Closes the file, for good unless it is unlocked again. Waits for what is under way.
+    pub fn lock(&self) {
+        *self.door.lock() = Door::Locked;
+    }
+
+    /// Where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Runs one step on the database; after a failure it is opened anew next time.
     fn with<T>(&self, step: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
-        let mut open_file = self.open.lock();
-        let database = match open_file.take() {
-            Some(database) => database,
-            None => open(&self.path).map_err(|trouble| match trouble {
+        let mut door = self.door.lock();
+        let database = match std::mem::replace(&mut *door, Door::Closed) {
+            Door::Open(database) => database,
+            Door::Closed => open(&self.path).map_err(|trouble| match trouble {
                 Trouble::InUse => StoreError(OpenError::InUse(self.path.clone()).to_string()),
                 Trouble::Broken(why) | Trouble::Unusable(why) => StoreError(format!("{}: {why}", self.path.display())),
             })?,
+            Door::Locked => {
+                *door = Door::Locked;
+                return Err(StoreError(format!("{}: it is for the host that leads", self.path.display())));
+            }
         };
         let done = guarded(|| step(&database)).and_then(|done| done.map_err(|error| error.to_string()));
         match done {
             Ok(done) => {
-                *open_file = Some(database);
+                *door = Door::Open(database);
                 Ok(done)
             }
             Err(why) => Err(StoreError(format!("{}: {why}", self.path.display()))),
@@ -393,6 +439,8 @@ impl From<Arc<wharf_core::Object>> for Body {
         Self(object)
     }
 }
+
+mod take_over;
 
 #[cfg(test)]
 mod tests;

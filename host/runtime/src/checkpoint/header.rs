@@ -1,10 +1,11 @@
 //! What is kept of a plugin besides its keys: which revision served, and what it was subscribed
 //! to. Owns the bytes, which are JSON: there are few, and a person may have to read them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Subscription;
 use wharf_core::{Gvk, Object, Selector, TargetKey};
@@ -23,6 +24,9 @@ pub struct Header {
     pub maps: Vec<String>,
     /// Since when the plugin is in no source, by the time of day.
     pub absent_since: Option<Duration>,
+    /// Up to which version each kind and place was told, where a leader may be followed by a host
+    /// whose stores are behind.
+    pub told: BTreeMap<String, u64>,
 }
 
 /// Which objects of a kind a subscription covers.
@@ -89,9 +93,12 @@ impl Header {
         let mut scopes: Vec<Value> = self.scopes.iter().map(Scope::to_json).collect();
         scopes.sort_by_key(Value::to_string);
         let absent = self.absent_since.map(|since| since.as_secs());
-        json!({"identity": self.identity, "number": self.number, "scopes": scopes, "maps": self.maps, "absentSince": absent})
-            .to_string()
-            .into_bytes()
+        let told = (!self.told.is_empty()).then_some(&self.told);
+        json!({
+            "identity": self.identity, "number": self.number, "scopes": scopes, "maps": self.maps, "absentSince": absent, "told": told,
+        })
+        .to_string()
+        .into_bytes()
     }
 
     /// Reads what [`Self::encode`] wrote; `None` if it is anything else.
@@ -103,6 +110,7 @@ impl Header {
             scopes: value.get("scopes")?.as_array()?.iter().map(Scope::of_json).collect::<Option<_>>()?,
             maps: value.get("maps")?.as_array()?.iter().map(|map| map.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             absent_since: value.get("absentSince")?.as_u64().map(Duration::from_secs),
+            told: value.get("told").and_then(Value::as_object).map(versions).unwrap_or_default(),
         })
     }
 
@@ -115,6 +123,10 @@ impl Header {
         };
         texts(self) == texts(other)
     }
+}
+
+fn versions(told: &Map<String, Value>) -> BTreeMap<String, u64> {
+    told.iter().filter_map(|(place, version)| Some((place.clone(), version.as_u64()?))).collect()
 }
 
 #[cfg(test)]
@@ -135,13 +147,9 @@ mod tests {
     fn what_is_written_is_read() {
         let some = Namespaces::Some(vec!["a".into(), "b".into()]);
         let scopes = vec![scope("ConfigMap", some, "team in (a,b),!skip"), scope("Node", Namespaces::All, "")];
-        let header = Header {
-            identity: "sha256:abc".into(),
-            number: 7,
-            scopes,
-            maps: vec!["a by b".into()],
-            absent_since: Some(Duration::from_secs(1_800_000_000)),
-        };
+        let absent_since = Some(Duration::from_secs(1_800_000_000));
+        let told = [("v1 ConfigMap *".to_owned(), 7)].into();
+        let header = Header { identity: "sha256:abc".into(), number: 7, scopes, maps: vec!["a by b".into()], absent_since, told };
         let read = Header::decode(&header.encode()).unwrap();
         assert_eq!(read, header);
         assert!(read.same_scopes(&header) && !read.same_scopes(&Header::default()));

@@ -15,6 +15,7 @@ use super::layers::Layers;
 use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
 use super::way::{self, Way};
+use crate::lease::{Contradiction, Timing};
 use crate::telemetry::LogFormat;
 
 /// The environment variable that names the file where no flag does.
@@ -50,6 +51,8 @@ pub struct Settings {
     pub data_directory: PathBuf,
     /// What survives the host.
     pub checkpoint: CheckpointSettings,
+    /// Which of several hosts calls plugins.
+    pub election: ElectionSettings,
     /// The control socket.
     pub control_socket: PathBuf,
     /// Which API server, and as whom.
@@ -98,14 +101,31 @@ pub struct FailureSettings {
 }
 
 /// The settings of checkpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointSettings {
     /// Are there any?
     pub enabled: bool,
+    /// Where; the data folder unless something else was said.
+    pub directory: PathBuf,
     /// Most of what is kept, 1 MiB to 64 GiB.
     pub max_bytes: u64,
     /// The part of it for last states; may be 0.
     pub body_bytes: u64,
+}
+
+/// The settings of the election of a leader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElectionSettings {
+    /// Is there one?
+    pub enabled: bool,
+    /// The lease's name.
+    pub name: String,
+    /// Its namespace; `None`: that of the connection.
+    pub namespace: Option<String>,
+    /// How long things take; they do not contradict each other.
+    pub timing: Timing,
+    /// Is the lease given back at the end?
+    pub release: bool,
 }
 
 impl Settings {
@@ -170,6 +190,8 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let enabled = layers.pick("checkpoint.enabled", |n, p| n.flag(p));
     let max_bytes = layers.pick("checkpoint.maxBytes", |n, p| n.bytes(&(1 << 20..=64 << 30), p));
     let body_bytes = layers.pick("checkpoint.bodyBytes", |n, p| n.bytes(&(0..=64 << 30), p));
+    let checkpoint_dir = layers.pick("checkpoint.directory", path);
+    let election = election(layers);
     let socket = layers.pick("controlSocket", socket_path);
     let way = way::pick(layers);
     let metrics = layers.pick("metricsBindAddress", bind_address);
@@ -194,8 +216,14 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         informers: InformerSettings { watch_timeout: watch_timeout?, widen_after: usize::try_from(widen_after?).ok()?, linger: linger? },
         failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
         history_bytes: usize::try_from(history?).ok()?,
+        checkpoint: CheckpointSettings {
+            enabled: enabled?,
+            directory: checkpoint_dir.unwrap_or_else(|| data_dir.clone()),
+            max_bytes: max_bytes?,
+            body_bytes: body_bytes?,
+        },
         data_directory: data_dir,
-        checkpoint: CheckpointSettings { enabled: enabled?, max_bytes: max_bytes?, body_bytes: body_bytes? },
+        election: election?,
         control_socket,
         way: way?,
         metrics_bind_address: metrics?,
@@ -204,6 +232,31 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         log_format: log_format?,
         drain_deadline: drain_deadline?,
     })
+}
+
+fn election(layers: &mut Layers<'_>) -> Option<ElectionSettings> {
+    let time = |n: &Node<'_>, p: &mut Problems| n.duration(&(Duration::from_secs(1)..=Duration::from_secs(3600)), p);
+    let enabled = layers.pick("leaderElection.enabled", |n, p| n.flag(p));
+    let name = layers.pick("leaderElection.leaseName", object_name);
+    let namespace = layers.pick("leaderElection.leaseNamespace", object_name);
+    let lease = layers.pick("leaderElection.leaseDuration", time);
+    let renew = layers.pick("leaderElection.renewDeadline", time);
+    let retry = layers.pick("leaderElection.retryPeriod", time);
+    let release = layers.pick("leaderElection.releaseOnCancel", |n, p| n.flag(p));
+    let timing = Timing { lease: lease?, renew: renew?, retry: retry? };
+    if let Err(Contradiction { setting, message, hint }) = timing.check() {
+        layers.contradict(&format!("leaderElection.{setting}"), message, hint);
+    }
+    Some(ElectionSettings { enabled: enabled?, name: name?, namespace, timing, release: release? })
+}
+
+/// What the name of a lease may be; a namespace has no dots besides.
+fn object_name(node: &Node<'_>, problems: &mut Problems) -> Option<String> {
+    let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let rule = |text: &str| {
+        text.len() <= 253 && text.starts_with(letter) && text.ends_with(letter) && text.chars().all(|c| letter(c) || matches!(c, '-' | '.'))
+    };
+    node.checked(rule, "name of an object", "write lower case letters, digits, - and .", problems).map(str::to_owned)
 }
 
 pub(super) fn not_empty<'v>(node: &Node<'v>, problems: &mut Problems) -> Option<&'v str> {

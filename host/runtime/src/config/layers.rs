@@ -129,6 +129,11 @@ impl<'e> Layers<'e> {
         derived
     }
 
+    /// Notes that a setting cannot go with another one, wherever both come from.
+    pub(super) fn contradict(&mut self, path: &str, message: String, hint: String) {
+        self.problems.invalid(path, message, hint);
+    }
+
     /// Where everything comes from.
     ///
     /// # Errors

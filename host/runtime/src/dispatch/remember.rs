@@ -104,6 +104,15 @@ impl Source for Dispatcher {
         if let Some(checkpoint) = self.shared.checkpoint.as_ref().filter(|_| waiting) {
             checkpoint.waker().wake();
         }
+        let mut header = header;
+        if self.shared.tenure.is_elected() {
+            // After the changes, which are not newer than this.
+            let state = self.state.lock();
+            header = header.or_else(|| if changes.is_empty() { None } else { self.header(&state) });
+            if let Some(header) = &mut header {
+                header.told = state.subscribed.told();
+            }
+        }
         (header.is_some() || !changes.is_empty()).then(|| Batch { plugin: Arc::clone(&self.label), header, changes })
     }
 

@@ -4,7 +4,7 @@
 //! path from a store's change to the dispatcher's queue. Never calls a guest and never
 //! blocks: it notes, and enqueues a key.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -280,6 +280,22 @@ impl Subscribed {
         })
     }
 
+    /// Up to which version each kind and place was told, by name.
+    pub(super) fn told(&self) -> BTreeMap<String, u64> {
+        let told = |(kind, attached): (&Gvk, &Attached)| (place(kind, &attached.scope), attached.registration.view().told());
+        self.places().map(told).filter(|(_, version)| *version > 0).collect()
+    }
+
+    /// Have the stores seen what another host has told of the same kinds and places?
+    pub(super) fn has_reached(&self, told: &BTreeMap<String, u64>) -> bool {
+        self.places().all(|(kind, attached)| {
+            let version = told.get(&place(kind, &attached.scope));
+            // What follows nothing now would be behind for ever.
+            let follows = matches!(attached.registration.state(), InformerState::Synced);
+            version.is_none_or(|version| !follows || attached.registration.view().has_reached(*version))
+        })
+    }
+
     /// Is it this announcer that tells of the key?
     pub(super) fn tells(&self, announcer: &Announcer, key: &TargetKey) -> bool {
         let TargetKey::Object { key: object, .. } = key else { return false };
@@ -306,6 +322,10 @@ impl Subscribed {
         self.kinds.get(&**kind)
     }
 
+    fn places(&self) -> impl Iterator<Item = (&Gvk, &Attached)> {
+        self.kinds.iter().flat_map(|(gvk, kind)| kind.attached.iter().map(move |attached| (gvk, attached)))
+    }
+
     fn attached(&self) -> impl Iterator<Item = &Attached> {
         self.kinds.values().flat_map(|kind| &kind.attached)
     }
@@ -317,6 +337,13 @@ impl Kind {
             Scope::All => true,
             Scope::Namespace(namespace) => key.namespace.as_deref().map_or(self.named, |place| place == &**namespace),
         })
+    }
+}
+
+fn place(kind: &Gvk, scope: &Scope) -> String {
+    match scope {
+        Scope::All => format!("{kind} *"),
+        Scope::Namespace(namespace) => format!("{kind} {namespace}"),
     }
 }
 

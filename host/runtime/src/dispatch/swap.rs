@@ -1,7 +1,6 @@
-//! What a dispatcher goes through as a whole: a revision and its subscriptions are exchanged, and
-//! one day it ends.
+//! A revision and its subscriptions are exchanged.
 //!
-//! Owns both as one step for whoever looks, under the dispatcher's lock: keys never leave the
+//! Owns this as one step for whoever looks, under the dispatcher's lock: keys never leave the
 //! queue, and the ledger is kept. Never decides which revision serves: that is `plugins`'.
 
 use std::collections::HashSet;
@@ -22,7 +21,7 @@ use super::subscribed::Subscribed;
 use super::worker;
 
 /// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
-const CATCH_UP: Duration = Duration::from_secs(10);
+pub(super) const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// What is delivered again when a revision goes into service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,37 +138,6 @@ impl Dispatcher {
         } else if self.serving().is_some() {
             self.queue.resume();
         }
-    }
-
-    /// Stops handing out keys and waits until no call is in flight, at most so long; what
-    /// is then still running is cancelled. Returns the calls that were cancelled.
-    pub async fn drain(&self, deadline: Duration) -> usize {
-        self.queue.pause();
-        let drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()).await.is_ok();
-        let cancelled = if drained { 0 } else { self.queue.processing() };
-        let workers = std::mem::take(&mut *self.workers.lock());
-        for worker in &workers {
-            worker.abort();
-        }
-        for worker in workers {
-            // Ended or aborted: either way nothing runs any more.
-            let _ended = worker.await;
-        }
-        // While the stores can still be asked: most of the ledger is in their places. No commit must
-        // be asking at the same time, and none may ask afterwards.
-        let turn = match &self.shared.checkpoint {
-            Some(checkpoint) => Some(checkpoint.retire(self).await),
-            None => None,
-        };
-        {
-            let mut state = self.state.lock();
-            // Not before what is known was written: of a source that changes now its marks are noted too.
-            state.subscribed.deactivate();
-            state.subscribed = Arc::default();
-            state.retired = true;
-        }
-        drop(turn);
-        cancelled
     }
 
     /// As many workers as the revision's concurrency: each runs one call at a time. A

@@ -34,6 +34,8 @@ const ORDERS: usize = 16;
 pub enum PluginState {
     /// A first revision is being staged.
     Starting,
+    /// A first revision could serve, but another host leads.
+    Standby,
     /// The wished revision serves.
     Serving,
     /// The wish was refused; an earlier revision may serve.
@@ -47,6 +49,7 @@ impl PluginState {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "Starting",
+            Self::Standby => "Standby",
             Self::Serving => "Serving",
             Self::Refused(_) => "Refused",
             Self::Suspended => "Suspended",
@@ -171,11 +174,12 @@ impl Registry {
     }
 
     /// How many plugins there are whose wish was neither met nor refused yet, and how many
-    /// have a serving revision. Cheap.
+    /// have a revision that serves, or could if this host led. Cheap.
     pub fn progress(&self) -> (usize, usize) {
         let plugins = self.plugins.lock();
         let starting = plugins.values().filter(|plugin| plugin.status.lock().state == PluginState::Starting).count();
-        (starting, plugins.values().filter(|plugin| plugin.dispatcher.serving().is_some()).count())
+        let serves = |plugin: &&Plugin| plugin.dispatcher.serving().is_some() || plugin.status.lock().state == PluginState::Standby;
+        (starting, plugins.values().filter(serves).count())
     }
 
     /// The state of every plugin, by name.

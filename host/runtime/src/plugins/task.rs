@@ -202,6 +202,7 @@ impl Task {
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
         self.progress.begin(Step::Sync);
         self.settle(&staged.subscribed).await;
+        self.stand_by().await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let instead = matches!(goal, Some(Goal::Before(..)));
         Ok(Reached::Ready(Box::new(Ready { document, loaded, staged, identity, instead, withdrawn, started })))
@@ -415,6 +416,16 @@ impl Task {
         let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
         self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
         settled.await;
+    }
+
+    /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
+    /// host's still.
+    async fn stand_by(&self) {
+        let tenure = &self.registry.shared.tenure;
+        if !tenure.is_open() {
+            self.set(PluginState::Standby);
+            tenure.opened().await;
+        }
     }
 
     /// Says it once per reason: a refusal that is tried again in vain is no news.

@@ -17,6 +17,8 @@ use wharf_cache::{DiscoveryError, Informers};
 use wharf_core::{Gvk, ResourceKind};
 use wharf_engine::ApiError;
 
+use crate::lease::Tenure;
+
 /// The largest answer that is read, in bytes. The API server itself stores 1.5 MB per
 /// object; a page of a list may be larger.
 const MAX_ANSWER: usize = 32 << 20;
@@ -48,6 +50,7 @@ pub struct Api {
     client: kube::Client,
     informers: Informers,
     identity: Identity,
+    tenure: Tenure,
 }
 
 /// One request, apart from where it goes.
@@ -65,7 +68,13 @@ pub struct Call<'a> {
 impl Api {
     /// The API server for one identity.
     pub fn new(client: kube::Client, informers: Informers, identity: Identity) -> Self {
-        Self { client, informers, identity }
+        Self { client, informers, identity, tenure: Tenure::always() }
+    }
+
+    /// The same server, to which nothing is written when this host leads no more.
+    #[must_use]
+    pub fn within(self, tenure: Tenure) -> Self {
+        Self { tenure, ..self }
     }
 
     /// The same server for another identity.
@@ -115,6 +124,9 @@ impl Api {
     }
 
     async fn exchange(&self, call: Call<'_>) -> Result<String, ApiError> {
+        if call.method != Method::GET && !self.tenure.may_act() {
+            return Err(ApiError::Unavailable("this host leads no more, another one may".to_owned()));
+        }
         let request = self.request(call)?;
         let response = self.client.send(request).await.map_err(|error| ApiError::Unavailable(error.to_string()))?;
         let code = response.status();

@@ -135,6 +135,11 @@ pub(crate) fn capture(code: impl FnOnce()) -> Vec<serde_json::Value> {
 
 #[cfg(test)]
 fn capture_as(style: Style, code: impl FnOnce()) -> String {
+    // As long as there is one subscriber only, whichever thread meets a line first decides for all whether
+    // anybody listens to it; another test may be it.
+    static SECOND: std::sync::LazyLock<tracing::Dispatch> =
+        std::sync::LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+    let _stays = &*SECOND;
     let written = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&written);
     let layer = LineLayer::new(style, move |line: &str| sink.lock().push_str(line));

@@ -17,6 +17,7 @@ use wharf_engine::{Admission, CallReport};
 use wharf_runtime::clock::Clock;
 use wharf_runtime::dispatch::history::What;
 use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
+use wharf_runtime::lease::Tenure;
 use wharf_runtime::telemetry::Metrics;
 
 /// How a call ends.
@@ -99,6 +100,7 @@ impl Plugin {
             policy: Policy::default(),
             history_bytes: 1 << 20,
             checkpoint: None,
+            tenure: Tenure::always(),
         });
         Self {
             dispatcher: Dispatcher::new(name, shared),

@@ -22,6 +22,7 @@ use wharf_engine::{Admission, CallReport, Engine, EngineConfig, NoPorts, Revisio
 use wharf_runtime::clock::Clock;
 use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
 use wharf_runtime::fairness::Fairness;
+use wharf_runtime::lease::Tenure;
 use wharf_runtime::telemetry::Metrics;
 
 #[global_allocator]
@@ -213,6 +214,7 @@ impl Plugin {
             policy: Policy::default(),
             history_bytes: HISTORY_BYTES,
             checkpoint: None,
+            tenure: Tenure::always(),
         });
         let dispatcher = Dispatcher::new(name(), shared);
         let subscription = Subscription {

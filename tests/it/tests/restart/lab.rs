@@ -71,11 +71,19 @@ impl Lab {
     /// # Errors
     /// If it was not built.
     pub(crate) fn start(&self, args: &[&str]) -> Result<Host> {
+        self.start_in("data", args)
+    }
+
+    /// The same with a data folder of its own.
+    ///
+    /// # Errors
+    /// If it was not built.
+    pub(crate) fn start_in(&self, data: &str, args: &[&str]) -> Result<Host> {
         let levels = ["--log-level", "info,wharf::call=debug,wharf::checkpoint=debug"];
         crate::start(HostOptions {
             plugins: self.home.path().join("plugins"),
             kubeconfig: self.cluster.kubeconfig(),
-            data: self.data(),
+            data: self.home.path().join(data),
             args: levels.iter().chain(args).map(|arg| (*arg).to_owned()).collect(),
         })
     }

@@ -2,12 +2,14 @@
 //! it does not do again, and what happened meanwhile is not lost. `cargo test` plays three runs;
 //! `cargo xtask proof kill` plays the same with other numbers: `WHARF_KILL_RUNS` runs from seed
 //! `WHARF_KILL_SEED` on. And what becomes of a checkpoint that is damaged, shared or not wanted.
+//! And two hosts of which one leads (`standby`).
 #![allow(clippy::print_stderr, reason = "a proof's figures are for the one who runs it")]
 
 mod books;
 mod judge;
 mod lab;
 mod run;
+mod standby;
 
 use std::fs;
 use std::time::Duration;

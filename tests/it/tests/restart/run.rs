@@ -69,14 +69,14 @@ pub(crate) async fn play(lab: &Lab, seed: u64) -> Result<Outcome> {
 }
 
 /// All that a host that is gone has said.
-async fn all_lines(host: &Host) -> Vec<std::sync::Arc<wharf_testkit::Line>> {
+pub(crate) async fn all_lines(host: &Host) -> Vec<std::sync::Arc<wharf_testkit::Line>> {
     // Ends with the stream, and that is an error for who waits for a line.
     let _end = host.log().wait_until("the end of the log", DEADLINE, |_| None::<()>).await;
     host.log().since(0)
 }
 
 /// Nothing is to be done any more.
-async fn quiet(host: &Host, plugin: &str) -> Result<()> {
+pub(crate) async fn quiet(host: &Host, plugin: &str) -> Result<()> {
     until("an empty queue", DEADLINE, async || {
         let queues = host.get("queues").await?;
         let row = queues.as_array().into_iter().flatten().find(|row| row.get("plugin").is_some_and(|name| name == plugin));

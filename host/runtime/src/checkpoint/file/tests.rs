@@ -109,6 +109,41 @@ fn a_file_in_use_is_named() {
 }
 
 #[test]
+fn a_locked_store_touches_nothing() {
+    let folder = Folder::new();
+    let store = FileStore::locked(&folder.path(), MIB, MIB / 4);
+    let error = store.load(PLUGIN).unwrap_err();
+    assert!(error.to_string().contains("for the host that leads"), "{error}");
+    assert!(store.commit(&[batch(PLUGIN, vec![change("x", Some(b"1"), None)])], Duration::ZERO).is_err() && !folder.path().exists());
+    assert_eq!(store.unlock().unwrap(), None);
+    commit(&store, vec![change("x", Some(b"1"), None)]);
+    store.lock();
+    assert!(store.load(PLUGIN).is_err());
+    // It is free for the next one.
+    assert_eq!(names(&folder.open(), PLUGIN).len(), 1);
+}
+
+/// The one before has it open still, and goes on writing when it wakes up: into nothing.
+#[test]
+fn a_file_of_somebody_who_is_frozen_is_taken_over() {
+    let folder = Folder::new();
+    let frozen = folder.open();
+    commit(&frozen, vec![change("x", Some(b"1"), Some(object("x", 1, "a")))]);
+    let next = FileStore::locked(&folder.path(), MIB, MIB / 4);
+    assert!(matches!(next.unlock(), Err(OpenError::InUse(_))));
+    assert_eq!(next.take_over().unwrap(), None, "it is whole");
+    assert_eq!(names(&next, PLUGIN).len(), 1);
+    commit(&next, vec![change("y", Some(b"1"), None)]);
+    commit(&frozen, vec![change("z", Some(b"1"), None)]);
+    drop(next);
+    let third = folder.open();
+    drop(frozen);
+    let kept = names(&third, PLUGIN);
+    assert!(kept.len() == 2 && kept.iter().all(|name| !name.ends_with('z')), "{kept:?}");
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 1, "no copy is left");
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_no_damage() {
     let folder = Folder::new();
     let error = FileStore::open(&folder.path().join("none/checkpoint.redb"), MIB, 0).err().unwrap();

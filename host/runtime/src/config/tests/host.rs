@@ -8,9 +8,10 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Limits;
 
 use crate::config::{
-    CheckpointSettings, ClusterPlugins, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket,
-    environment_table, example_yaml,
+    CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way,
+    control_socket, environment_table, example_yaml,
 };
+use crate::lease::Timing;
 use crate::telemetry::LogFormat;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
@@ -41,7 +42,8 @@ fn defaults() {
         failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
         history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),
-        checkpoint: CheckpointSettings { enabled: true, max_bytes: 256 << 20, body_bytes: 64 << 20 },
+        checkpoint: CheckpointSettings { enabled: true, directory: "/var/lib/wharf".into(), max_bytes: 256 << 20, body_bytes: 64 << 20 },
+        election: ElectionSettings { enabled: false, name: "wharf".to_owned(), namespace: None, timing: Timing::default(), release: true },
         control_socket: "/var/lib/wharf/wharf.sock".into(),
         way: Way::default(),
         metrics_bind_address: ":8080".to_owned(),
@@ -83,6 +85,24 @@ fn weights_of_tenants() {
         let message = of(wrong).unwrap_err().to_string();
         assert!(message.contains("is no list of weights") && message.contains("WHARF_TENANT_WEIGHTS"), "{message}");
     }
+}
+
+/// Wherever the values come from.
+#[test]
+fn the_times_of_an_election_must_go_together() {
+    let env = |name: &str| (name == "WHARF_LEADER_ELECT_RENEW_DEADLINE").then(|| "5s".to_owned());
+    let (_dir, path) =
+        file("leaderElection: {enabled: true, leaseName: blue, leaseNamespace: here, retryPeriod: 1s}\ncheckpoint: {directory: /c}\n");
+    let flags = Layer { leader_elect_lease: Some("7s".to_owned()), ..Layer::default() };
+    let (settings, _) = Settings::resolve(flags, &env, Some(&path)).unwrap();
+    let second = Duration::from_secs(1);
+    let timing = Timing { lease: 7 * second, renew: 5 * second, retry: second };
+    let wanted = ElectionSettings { enabled: true, name: "blue".into(), namespace: Some("here".into()), timing, release: true };
+    assert_eq!((settings.election, settings.checkpoint.directory.as_path()), (wanted, Path::new("/c")));
+    let flags = Layer { leader_elect_lease: Some("5s".to_owned()), leader_elect_name: Some("No Name".to_owned()), ..Layer::default() };
+    let error = Settings::resolve(flags, &env, None).unwrap_err().to_string();
+    assert!(error.contains("leaderElection.leaseDuration: 5s is not more than the renewDeadline of 5s"), "{error}");
+    assert!(error.contains("hint: make leaseDuration longer") && error.contains("--leader-elect-resource-name"), "{error}");
 }
 
 #[test]

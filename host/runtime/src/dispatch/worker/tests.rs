@@ -29,8 +29,14 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let shared =
-            Shared { clock: Clock::start(), metrics: Metrics::new(), policy: Policy::default(), history_bytes: 1 << 16, checkpoint: None };
+        let shared = Shared {
+            clock: Clock::start(),
+            metrics: Metrics::new(),
+            policy: Policy::default(),
+            history_bytes: 1 << 16,
+            checkpoint: None,
+            tenure: crate::lease::Tenure::always(),
+        };
         let dispatcher = Dispatcher::new(PluginName::new("team-a", "guard").unwrap(), Arc::new(shared));
         dispatcher.queue.resume();
         let key = TargetKey::object(Arc::new(Gvk::new("", "v1", "ConfigMap")), ObjectKey::new("team-a", "x"));

@@ -92,6 +92,24 @@ impl CheckpointFull {
     }
 }
 
+/// The leader before has the checkpoint open although its lease has run out. This host goes on
+/// with a copy.
+#[derive(Debug)]
+pub struct CheckpointTakenOver<'a> {
+    /// The checkpoint's folder.
+    pub folder: &'a Path,
+    /// What opening it came to.
+    pub error: &'a str,
+}
+
+impl CheckpointTakenOver<'_> {
+    /// Logs.
+    pub fn emit(&self) {
+        let (folder, error) = (self.folder.display(), self.error);
+        tracing::warn!(target: "wharf::host", %folder, error, "checkpoint taken over from a leader that has not ended");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -107,6 +125,7 @@ mod tests {
             CheckpointFailed { error: "no space left", first: false }.emit(&metrics);
             CheckpointSetAside { error: "damaged", directory: Path::new("/d") }.emit(&metrics);
             CheckpointFull { keys: 3, bytes: 9 }.emit();
+            CheckpointTakenOver { folder: Path::new("/c"), error: "in use" }.emit();
             PluginResumed { plugin: "a/p", unchanged: 5, changed: 1, open: 2, dropped: 0, replayed: 0 }.emit();
         });
         let messages: Vec<_> = lines.iter().map(|line| line["message"].clone()).collect();
@@ -116,11 +135,12 @@ mod tests {
                 json!("checkpoint not written"),
                 json!("checkpoint set aside, every plugin is told of everything anew"),
                 json!("checkpoint full"),
+                json!("checkpoint taken over from a leader that has not ended"),
                 json!("plugin taken up from its checkpoint")
             ]
         );
         assert_eq!(
-            (&lines[0]["reason"], &lines[1]["data"], &lines[3]["unchanged"]),
+            (&lines[0]["reason"], &lines[1]["data"], &lines[4]["unchanged"]),
             (&json!("CheckpointUnusable"), &json!("/d"), &json!(5))
         );
         let text = metrics.encode().unwrap();

@@ -10,11 +10,13 @@ mod checkpoint;
 mod filter;
 mod guest;
 mod host;
+mod lease;
 mod plugin;
 
 pub use call::CallFinished;
-pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, PluginResumed};
+pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, CheckpointTakenOver, PluginResumed};
 pub use filter::{ChangeDropped, FilterFailed};
 pub use guest::GuestLog;
 pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
+pub use lease::{LeaderChanged, LeaseAcquired, LeaseLost, LeaseNotReleased, LeaseReleased, LeaseUnanswered};
 pub use plugin::{GrantDenied, PluginHeld, PluginRefused, PluginRemoved, PluginServing, PluginWithdrawn};

@@ -66,6 +66,8 @@ fn host() -> Arc<Metrics> {
     metrics.log_line(PLUGIN, "info");
     metrics.compiled(Duration::from_millis(300));
     metrics.checkpointed(Duration::from_millis(4));
+    metrics.leads("wharf", true);
+    metrics.lease_slow_path("wharf");
     metrics.request(&Method::GET, "127.0.0.1:6443", Some(StatusCode::OK), Duration::from_millis(3));
     metrics.started(&spec(&kind));
     metrics.watch_event(&spec(&kind), WatchEventType::Added);
@@ -159,7 +161,8 @@ fn labels_are_bounded() {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         for (label, value) in labels(line) {
             assert!(allowed.contains(label), "label {label} in {line}");
-            assert!(label != "name" || value == PLUGIN, "`name` is that of a plugin: {line}");
+            let lease = line.starts_with("leader_election_") && value == "wharf";
+            assert!(label != "name" || lease || value == PLUGIN, "`name` is that of a plugin or a lease: {line}");
         }
     }
 }
@@ -234,9 +237,9 @@ const INTRODUCTION: &str = "\
 The host serves its metrics at `/metrics` on the metrics address (`:8080` unless configured), as
 `application/openmetrics-text; version=1.0.0; charset=utf-8`.
 
-- Names, labels and buckets of `workqueue_*`, `controller_runtime_*` and `rest_client_*` are those of client-go and
-  controller-runtime, so that their dashboards and alerts fit. One plugin is one controller: `name` and `controller` are the
-  plugin's `namespace/name`.
+- Names, labels and buckets of `workqueue_*`, `controller_runtime_*`, `rest_client_*` and `leader_election_*` are those of client-go
+  and controller-runtime, so that their dashboards and alerts fit. One plugin is one controller: `name` and `controller` are the
+  plugin's `namespace/name`. The `name` of an election is that of its lease.
 - Bounds of buckets are printed as `1e-8` and `1.0` where Go prints `1e-08` and `1`. `histogram_quantile` does not care.
 - Labels are bounded: plugins, kinds and the failure reasons that a plugin declares come from documents, everything else is a fixed
   word. Namespaces, names and messages of objects are never labels.

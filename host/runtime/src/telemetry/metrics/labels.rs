@@ -54,6 +54,8 @@ label_sets! {
     OfRequest { code: Arc<str>, method: &'static str, host: Arc<str> }
     /// Their durations.
     OfVerb { verb: &'static str, host: Arc<str> }
+    /// An election, labelled as client-go does.
+    OfLease { name: Arc<str> }
     /// All informers of a kind.
     OfKind { kind: Arc<str> }
     /// Why they listed again.

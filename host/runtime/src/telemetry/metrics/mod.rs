@@ -18,6 +18,7 @@ mod checkpoint;
 mod guest;
 mod informer;
 mod labels;
+mod lease;
 mod process;
 mod pulled;
 mod queue;
@@ -33,6 +34,7 @@ use checkpoint::CheckpointMetrics;
 use guest::GuestMetrics;
 pub(super) use guest::{CallCount, CallResult, LogVerdict};
 pub(super) use labels::kind_label;
+use lease::LeaseMetrics;
 pub use pulled::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
 use pulled::{Pulled, Source};
 pub use queue::QueueCounters;
@@ -53,6 +55,7 @@ pub struct Metrics {
     compile_duration: Histogram,
     checkpoint: CheckpointMetrics,
     rollout: RolloutMetrics,
+    lease: LeaseMetrics,
     pulled: Pulled,
 }
 
@@ -66,13 +69,14 @@ impl Metrics {
         let informer = informer::InformerMetrics::new(&mut registry, &refused);
         let request = RequestMetrics::new(&mut registry, &refused);
         let rollout = RolloutMetrics::new(&mut registry, &refused);
+        let lease = LeaseMetrics::new(&mut registry, &refused);
         let compile_duration = buckets::compile();
         registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
         registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
         let checkpoint = CheckpointMetrics::new(&mut registry);
         let pulled = Pulled::new(&mut registry);
         process::register(&mut registry);
-        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, pulled })
+        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, lease, pulled })
     }
 
     /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].
