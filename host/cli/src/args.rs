@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wharf_runtime::config::{Layer, Secret};
 
+mod plugin;
+
 pub use crate::invoke::args::InvokeArgs;
+pub use plugin::{DescribeArgs, HistoryArgs, OrderArgs, RollbackArgs};
 
 /// Host for Kubernetes event handlers written as WebAssembly components.
 #[derive(Debug, Parser)]
@@ -35,6 +38,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Call a plugin again for objects for which it failed
     Retry(RetryArgs),
+    /// Show all that a host says of one plugin
+    Describe(DescribeArgs),
     /// Stage what is wished of a plugin once more, also if it was withdrawn
     Reload(OrderArgs),
     /// Go back to an earlier revision of a plugin
@@ -51,6 +56,10 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Print the CustomResourceDefinition of plugins
     Crd,
+    /// Print the script with which a shell completes the command line
+    Completion(CompletionArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
     /// Print the version
     Version(VersionArgs),
 }
@@ -287,48 +296,6 @@ pub struct RetryArgs {
     pub host: HostArgs,
 }
 
-/// `wharf reload`, `wharf pause` and `wharf resume`.
-#[derive(Debug, Args)]
-pub struct OrderArgs {
-    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
-    #[arg(value_name = "PLUGIN")]
-    pub plugin: String,
-    /// Of several plugins of one name, the one there
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
-    /// Which host
-    #[command(flatten)]
-    pub host: HostArgs,
-}
-
-/// `wharf rollback`.
-#[derive(Debug, Args)]
-pub struct RollbackArgs {
-    /// The revision to go back to, as `wharf history` shows it [default: the last good one before]
-    #[arg(long, value_name = "REVISION")]
-    pub to_revision: Option<u64>,
-    /// Which plugin
-    #[command(flatten)]
-    pub order: OrderArgs,
-}
-
-/// `wharf history`.
-#[derive(Debug, Args)]
-pub struct HistoryArgs {
-    /// Only of this plugin: NAMESPACE/NAME, or NAME if only one has it
-    #[arg(value_name = "PLUGIN")]
-    pub plugin: Option<String>,
-    /// Only of plugins of this namespace
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
-    /// Output format [default: table]
-    #[arg(short, long, value_enum)]
-    pub output: Option<Output>,
-    /// Which host
-    #[command(flatten)]
-    pub host: HostArgs,
-}
-
 /// `wharf watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
@@ -473,6 +440,22 @@ pub struct RbacArgs {
     /// Name of their lease
     #[arg(long, value_name = "NAME", default_value = "wharf")]
     pub leader_elect_resource_name: String,
+}
+
+/// `wharf completion`.
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell: `source <(wharf completion bash)`
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// `wharf man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// `wharf version`.

@@ -3,7 +3,9 @@
 
 pub mod args;
 mod build;
+mod completion;
 mod crd;
+mod describe;
 pub mod exit;
 mod explain;
 mod get;
@@ -62,6 +64,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Watch(args) => get::watch(*args),
         Command::Explain(args) => explain::run(args),
         Command::Retry(args) => retry::run(args),
+        Command::Describe(args) => describe::run(args),
         Command::Reload(args) => order::run(args, OrderWord::Reload),
         Command::Rollback(args) => order::rollback(args),
         Command::History(args) => get::history(args),
@@ -69,6 +72,8 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Resume(args) => order::run(args, OrderWord::Resume),
         Command::Rbac(args) => rbac::run(&args),
         Command::Crd => crd::run(),
+        Command::Completion(args) => completion::completion(&args),
+        Command::Man(args) => completion::man(&args),
         Command::Version(args) => version::run(&args),
     }
 }

@@ -1,8 +1,6 @@
 //! The registry of all metrics. Owns the families, and which plugins have series.
-//!
-//! Names, labels and buckets that client-go and controller-runtime have are theirs; the
-//! others start with `wharf_`. Counting is done by the facts in `telemetry::events` and
-//! the adapters, never by code elsewhere. docs/metrics.md lists everything.
+//! Names, labels and buckets that client-go and controller-runtime have are theirs; the others
+//! start with `wharf_`. Counting is done by `telemetry::events` and the adapters only.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +39,7 @@ pub use queue::QueueCounters;
 use request::RequestMetrics;
 use rollout::RolloutMetrics;
 
-/// The media type of [`Metrics::encode`].
+/// Of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// All metrics of a host.
@@ -82,15 +80,15 @@ impl Metrics {
     /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].
     ///
     /// # Errors
-    /// Never in practice: writing into memory does not fail.
+    /// Never in practice.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut out = String::with_capacity(64 << 10);
         text::encode(&mut out, &self.registry)?;
         Ok(out)
     }
 
-    /// Adds a source of numbers that others own; it is asked at each scrape. It must be
-    /// quick, and should hold what it asks weakly: the registry lives as long as the host.
+    /// Adds a source of numbers that others own, asked at each scrape. It must be quick, and should
+    /// hold what it asks weakly: the registry lives as long as the host.
     pub fn on_scrape(&self, source: impl Fn(&mut Snapshot) + Send + Sync + 'static) {
         self.pulled.add(Source::new(source));
     }

@@ -1,0 +1,155 @@
+//! `wharf describe`: all that a host says of one plugin, on one page, as kubectl describes an object.
+//! Owns the layout; asks the host for its rows.
+
+use wharf_core::{Reason, printable};
+use wharf_runtime::admin::operate::{FailuresRow, RevisionRow};
+use wharf_runtime::admin::rows::{PluginRow, QueueRow};
+
+use crate::args::DescribeArgs;
+use crate::exit;
+use crate::host;
+use crate::report::{CliError, print_data};
+use crate::table::{Table, age};
+
+/// Failed keys that are shown; `wharf get failures` has them all.
+const MAX_FAILURES: usize = 10;
+
+pub(crate) fn run(args: DescribeArgs) -> Result<u8, CliError> {
+    let DescribeArgs { plugin, namespace, host: at } = args;
+    let plugin = plugin.strip_prefix("plugin/").unwrap_or(&plugin);
+    let rows: Vec<PluginRow> = host::read(&host::get(&at, "/v1/plugins")?)?;
+    let row = meant(rows, plugin, namespace.as_deref())?;
+    let name = format!("{}/{}", row.namespace, row.name);
+    let queues: Vec<QueueRow> = host::read(&host::get(&at, "/v1/queues")?)?;
+    let failures: FailuresRow = host::read(&host::get(&at, &format!("/v1/failures?plugin={name}"))?)?;
+    let revisions: Vec<RevisionRow> = host::read(&host::get(&at, &format!("/v1/revisions?plugin={name}"))?)?;
+    let queue = queues.into_iter().find(|queue| queue.plugin == name).unwrap_or_default();
+    print_data(&page(&row, &queue, &failures, &revisions))?;
+    Ok(exit::OK)
+}
+
+/// The plugin that a text names, with or without a namespace.
+fn meant(rows: Vec<PluginRow>, plugin: &str, namespace: Option<&str>) -> Result<PluginRow, CliError> {
+    let is = |row: &PluginRow| match plugin.split_once('/') {
+        Some((namespace, name)) => row.namespace == namespace && row.name == name,
+        None => row.name == plugin && namespace.is_none_or(|namespace| row.namespace == namespace),
+    };
+    let mut found: Vec<PluginRow> = rows.into_iter().filter(is).collect();
+    match (found.pop(), found.as_slice()) {
+        (Some(row), []) => Ok(row),
+        (Some(last), others) => {
+            let names: Vec<String> = others.iter().chain([&last]).map(|row| format!("{}/{}", row.namespace, row.name)).collect();
+            let error = CliError::new(exit::NO, format!("{plugin:?} is the name of several plugins"));
+            Err(error.hint(format!("write one of: {}", names.join(", "))))
+        }
+        (None, _) => Err(CliError::new(exit::NO, format!("there is no plugin {plugin:?}")).hint("`wharf get plugins` lists them")),
+    }
+}
+
+fn page(row: &PluginRow, queue: &QueueRow, failures: &FailuresRow, revisions: &[RevisionRow]) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| {
+        let value = if value.is_empty() { "<none>" } else { value };
+        let mut lines = value.lines();
+        out += &format!("{:<16}{}\n", format!("{name}:"), printable(lines.next().unwrap_or_default()));
+        lines.for_each(|more| out += &format!("{:<16}{}\n", "", printable(more)));
+    };
+    line("Name", &row.name);
+    line("Namespace", &row.namespace);
+    line("Source", &row.source);
+    line("State", &format!("{}, for {}", row.state, age(row.age_seconds)));
+    if !row.reason.is_empty() {
+        line("Reason", &row.reason);
+        line("Message", &row.message);
+        let reason = Reason::ALL.iter().find(|reason| reason.as_str() == row.reason);
+        line("Hint", reason.map(|reason| reason.hint()).unwrap_or_default());
+    }
+    if !row.step.is_empty() {
+        line("Rollout", &format!("{}, for {}", row.step, age(row.step_seconds)));
+    }
+    line("Revision", &row.revision);
+    line("Digest", &row.digest);
+    line("Subscriptions", &row.subscriptions.join("\n"));
+    line("Synced", if row.synced { "yes" } else { "no" });
+    line("Calls", &format!("{}, {} of them failed", row.calls, row.failures));
+    let longest = queue.longest_running_seconds;
+    line("Queue", &format!("{} ready, {} waiting, {} in work (longest {longest:.1}s)", queue.ready, queue.waiting, queue.processing));
+    line("Objects", &format!("{} told of, {} failing, {} parked", queue.ledger_entries, row.failing, row.parked));
+    if !revisions.is_empty() {
+        let mut table = Table::new(vec!["REVISION", "STANDING", "SERVING", "AGE", "WHY"]);
+        for revision in revisions.iter().rev() {
+            let why = revision.message.lines().next().unwrap_or_default().to_owned();
+            let serving = if revision.serving { "yes" } else { "no" };
+            table.row(vec![revision.number.to_string(), revision.standing.clone(), serving.into(), age(revision.age_seconds), why]);
+        }
+        out += &format!("Revisions:\n{}", indented(&table.render()));
+    }
+    if !failures.items.is_empty() {
+        let mut table = Table::new(vec!["KIND", "NAMESPACE", "NAME", "STATE", "REASON", "ATTEMPTS", "MESSAGE"]);
+        for failure in failures.items.iter().take(MAX_FAILURES) {
+            let message = failure.message.lines().next().unwrap_or_default().to_owned();
+            let (kind, namespace, name) = (failure.kind.clone(), failure.namespace.clone(), failure.name.clone());
+            table.row(vec![kind, namespace, name, failure.state.clone(), failure.reason.clone(), failure.attempts.to_string(), message]);
+        }
+        out += &format!("Failures:\n{}", indented(&table.render()));
+        let more = failures.more + failures.items.len().saturating_sub(MAX_FAILURES) as u64;
+        if more > 0 {
+            out += &format!("  and {more} more: wharf get failures {}/{}\n", row.namespace, row.name);
+        }
+    }
+    out
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use wharf_runtime::admin::operate::FailureRow;
+
+    use super::*;
+
+    #[test]
+    fn a_name_means_one_plugin() {
+        let rows = || {
+            let row = |namespace: &str, name: &str| PluginRow { namespace: namespace.into(), name: name.into(), ..PluginRow::default() };
+            vec![row("a", "x"), row("b", "x"), row("b", "y")]
+        };
+        let ask = |plugin, namespace| meant(rows(), plugin, namespace).map(|row| row.namespace + "/" + &row.name).map_err(|error| error.message);
+        assert_eq!(ask("y", None), Ok("b/y".into()));
+        assert_eq!(ask("x", Some("a")), Ok("a/x".into()));
+        assert_eq!(ask("b/x", None), Ok("b/x".into()));
+        assert_eq!(ask("x", None), Err("\"x\" is the name of several plugins".into()));
+        assert_eq!(ask("z", None), Err("there is no plugin \"z\"".into()));
+    }
+
+    #[test]
+    fn a_page() {
+        let row = PluginRow {
+            namespace: "team-a".into(),
+            name: "guard".into(),
+            source: "/plugins/guard.yaml".into(),
+            state: "Refused".into(),
+            reason: "RolledBack".into(),
+            message: "revision 2 was withdrawn: it traps".into(),
+            revision: "3-abc".into(),
+            digest: "sha256:abc".into(),
+            subscriptions: vec!["main=v1 ConfigMap".into(), "more=v1 Pod".into()],
+            synced: true,
+            calls: 7,
+            failures: 3,
+            failing: 12,
+            parked: 1,
+            age_seconds: 90,
+            step: "bake".into(),
+            step_seconds: 5,
+            ..PluginRow::default()
+        };
+        let queue = QueueRow { ready: 1, waiting: 2, processing: 1, ledger_entries: 20, longest_running_seconds: 0.26, ..QueueRow::default() };
+        let failure = FailureRow { kind: "ConfigMap".into(), namespace: "a".into(), name: "x".into(), state: "Parked".into(), ..Default::default() };
+        let failures = FailuresRow { items: vec![failure; 11], more: 1 };
+        let revision = RevisionRow { number: 3, standing: "Good".into(), serving: true, ..RevisionRow::default() };
+        crate::golden::compare("host/cli/src/describe.txt", &page(&row, &queue, &failures, &[revision]));
+    }
+}
