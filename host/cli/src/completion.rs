@@ -34,9 +34,8 @@ fn script(shell: Shell) -> Result<String, CliError> {
 fn pages(folder: &Path) -> Result<(), CliError> {
     let write = |name: &str, page: std::io::Result<Vec<u8>>| {
         let path = folder.join(format!("{name}.1"));
-        page.and_then(|page| fs::write(&path, page)).map_err(|error| {
-            CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, format!("write {}", path.display())) }
-        })
+        page.and_then(|page| fs::write(&path, page))
+            .map_err(|error| CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, format!("write {}", path.display())) })
     };
     write("wharf", page(Cli::command()))?;
     let mut command = Cli::command();

@@ -116,7 +116,8 @@ mod tests {
             let row = |namespace: &str, name: &str| PluginRow { namespace: namespace.into(), name: name.into(), ..PluginRow::default() };
             vec![row("a", "x"), row("b", "x"), row("b", "y")]
         };
-        let ask = |plugin, namespace| meant(rows(), plugin, namespace).map(|row| row.namespace + "/" + &row.name).map_err(|error| error.message);
+        let ask =
+            |plugin, namespace| meant(rows(), plugin, namespace).map(|row| row.namespace + "/" + &row.name).map_err(|error| error.message);
         assert_eq!(ask("y", None), Ok("b/y".into()));
         assert_eq!(ask("x", Some("a")), Ok("a/x".into()));
         assert_eq!(ask("b/x", None), Ok("b/x".into()));
@@ -146,8 +147,10 @@ mod tests {
             step_seconds: 5,
             ..PluginRow::default()
         };
-        let queue = QueueRow { ready: 1, waiting: 2, processing: 1, ledger_entries: 20, longest_running_seconds: 0.26, ..QueueRow::default() };
-        let failure = FailureRow { kind: "ConfigMap".into(), namespace: "a".into(), name: "x".into(), state: "Parked".into(), ..Default::default() };
+        let queue =
+            QueueRow { ready: 1, waiting: 2, processing: 1, ledger_entries: 20, longest_running_seconds: 0.26, ..QueueRow::default() };
+        let failure =
+            FailureRow { kind: "ConfigMap".into(), namespace: "a".into(), name: "x".into(), state: "Parked".into(), ..Default::default() };
         let failures = FailuresRow { items: vec![failure; 11], more: 1 };
         let revision = RevisionRow { number: 3, standing: "Good".into(), serving: true, ..RevisionRow::default() };
         crate::golden::compare("host/cli/src/describe.txt", &page(&row, &queue, &failures, &[revision]));

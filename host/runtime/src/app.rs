@@ -157,12 +157,10 @@ impl Host {
         };
         let FailureSettings { strikes, park, max_keys } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
-        let mut books = Books::new(settings, clock, &metrics, &tenure, stop_rest.child_token());
+        let books = Books::new(settings, clock, &metrics, &tenure, stop_rest.child_token());
         // A host without an election leads at once.
-        if let Some(own) = books.as_ref().filter(|_| !tenure.is_elected())
-            && !own.open().await.map_err(StartError::Config)?
-        {
-            books = None;
+        if let Some(own) = books.as_ref().filter(|_| !tenure.is_elected()) {
+            own.open().await.map_err(StartError::Config)?;
         }
         let checkpoint = books.as_ref().map(|books| Arc::clone(&books.checkpoint));
         let shared = Arc::new(Shared {

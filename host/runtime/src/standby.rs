@@ -82,19 +82,19 @@ impl Books {
         })
     }
 
-    /// Opens the file, and writes into it from then on. False if it cannot be used: that is said, and the next start is a
-    /// first start.
+    /// Opens the file, and writes into it from then on. If it cannot be used that is said, this start is a first start,
+    /// and it is tried again with what there is to write.
     ///
     /// # Errors
     /// Another process has it open.
-    pub(crate) async fn open(&self) -> anyhow::Result<bool> {
+    pub(crate) async fn open(&self) -> anyhow::Result<()> {
         let file = Arc::clone(&self.file);
         self.opened(spawn_blocking(move || file.unlock()).await?)
     }
 
     /// The same for a new leader. A file that the one before has open still, although its lease has run out (`after`), is
     /// taken over.
-    async fn open_after(&self, after: bool) -> anyhow::Result<bool> {
+    async fn open_after(&self, after: bool) -> anyhow::Result<()> {
         let end = Instant::now() + PATIENCE;
         while self.tenure.may_deliver() {
             let late = Instant::now() >= end;
@@ -108,23 +108,19 @@ impl Books {
                 opened => return opened,
             }
         }
-        Ok(false)
+        Ok(())
     }
 
-    fn opened(&self, opened: Result<Option<String>, OpenError>) -> anyhow::Result<bool> {
-        let error = match opened {
-            Ok(set_aside) => {
-                if let Some(error) = set_aside {
-                    CheckpointSetAside { error: &error, directory: &self.folder }.emit(&self.metrics);
-                }
-                tokio::spawn(Arc::clone(&self.checkpoint).run(self.stop.clone()));
-                return Ok(true);
-            }
+    fn opened(&self, opened: Result<Option<String>, OpenError>) -> anyhow::Result<()> {
+        match opened {
+            Ok(None) => {}
+            Ok(Some(error)) => CheckpointSetAside { error: &error, directory: &self.folder }.emit(&self.metrics),
             Err(error @ OpenError::InUse(_)) => return Err(error.into()),
-            Err(error) => error,
-        };
-        CheckpointFailed { error: &error.to_string(), first: true }.emit(&self.metrics);
-        Ok(false)
+            // What cannot be opened now is opened by the first commit that can.
+            Err(error) => CheckpointFailed { error: &error.to_string(), first: true }.emit(&self.metrics),
+        }
+        tokio::spawn(Arc::clone(&self.checkpoint).run(self.stop.clone()));
+        Ok(())
     }
 
     /// Writes what is left, as long as that is this host's to write, and closes the file.

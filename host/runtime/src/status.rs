@@ -132,7 +132,11 @@ impl StatusSource for HostStatus {
                 }
                 _ => (status.state.as_str(), "", String::new()),
             };
-            let state = if status.paused && status.state != PluginState::Suspended { "Paused" } else { state };
+            let state = match (status.suspended, status.paused) {
+                (true, _) => "Suspended",
+                (false, true) => "Paused",
+                (false, false) => state,
+            };
             PluginRow {
                 namespace: status.name.namespace.to_string(),
                 name: status.name.name.to_string(),

@@ -105,8 +105,7 @@ impl FileStore {
         let (database, why) = match open(path) {
             Ok(database) => (database, None),
             Err(Trouble::Broken(why)) => {
-                let aside = path.with_extension("redb.broken");
-                std::fs::rename(path, &aside).map_err(|error| failed(Trouble::Unusable(error.to_string())))?;
+                set_aside(path).map_err(|error| failed(Trouble::Unusable(error.to_string())))?;
                 (open(path).map_err(failed)?, Some(why))
             }
             Err(trouble) => {
@@ -136,7 +135,12 @@ impl FileStore {
             Door::Open(database) => database,
             Door::Closed => open(&self.path).map_err(|trouble| match trouble {
                 Trouble::InUse => StoreError(OpenError::InUse(self.path.clone()).to_string()),
-                Trouble::Broken(why) | Trouble::Unusable(why) => StoreError(format!("{}: {why}", self.path.display())),
+                // A disk that was full leaves half a file: the next attempt begins a new one.
+                Trouble::Broken(why) => match set_aside(&self.path) {
+                    Ok(()) => StoreError(format!("{}: {why}; it was set aside", self.path.display())),
+                    Err(error) => StoreError(format!("{}: {why}, and it cannot be set aside: {error}", self.path.display())),
+                },
+                Trouble::Unusable(why) => StoreError(format!("{}: {why}", self.path.display())),
             })?,
             Door::Locked => {
                 *door = Door::Locked;
@@ -377,6 +381,13 @@ fn header(plugins: &Plugins, plugin: &str) -> Result<Option<(u32, Header)>, redb
 }
 
 fn open(path: &Path) -> Result<Database, Trouble> {
+    match std::fs::metadata(path) {
+        // As a power cut may leave it.
+        Ok(file) if file.len() == 0 => return Err(Trouble::Broken("it is empty".to_owned())),
+        // Last states of objects are for the host's user alone, whatever the process's mask; redb keeps the mode.
+        Ok(_) => {}
+        Err(_) => private(path).map_err(|error| of_io(&error))?,
+    }
     let create = || Builder::new().set_cache_size(CACHE).set_check_integrity_on_open(true).create(path);
     let database = match guarded(create) {
         Ok(Ok(database)) => database,
@@ -390,6 +401,18 @@ fn open(path: &Path) -> Result<Database, Trouble> {
         Ok(Err(error)) => Err(Trouble::Broken(error.to_string())),
         Err(why) => Err(Trouble::Broken(why)),
     }
+}
+
+/// Renames a file that cannot be read, in place of an earlier one.
+fn set_aside(path: &Path) -> std::io::Result<()> {
+    std::fs::rename(path, path.with_extension("redb.broken"))
+}
+
+/// Makes a file that nobody else can read.
+fn private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = std::fs::OpenOptions::new();
+    file.write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
 }
 
 /// Makes what is missing, and says which format the file has.

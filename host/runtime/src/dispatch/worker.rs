@@ -85,7 +85,10 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     let report = admitted.call(&serving, delivery.clone()).await;
     let finished = finished(&report);
     let ended = ending(&finished, &serving);
-    serving.tally.count(Ended::from(&finished), report.wall);
+    // Of a key that goes on failing, or has failed before this revision, only the first call says something of it.
+    if delivery.attempt <= 1 {
+        serving.tally.count(Ended::from(&finished), report.wall);
+    }
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
     let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);

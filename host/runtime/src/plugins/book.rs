@@ -14,6 +14,8 @@ const MAX_MESSAGE: usize = 1024;
 pub struct Book {
     /// An operator has paused it.
     pub paused: bool,
+    /// The last document that could be read says `suspend: true`.
+    pub suspended: bool,
     /// The oldest first.
     pub revisions: Vec<Kept>,
 }
@@ -60,15 +62,21 @@ impl Standing {
     }
 }
 
+impl Kept {
+    fn is(&self, identity: &str, document: &str) -> bool {
+        self.identity == identity && self.document == document
+    }
+}
+
 impl Book {
     /// The last one that has proved itself.
     pub fn good(&self) -> Option<&Kept> {
         self.revisions.iter().rev().find(|kept| kept.standing == Standing::Good)
     }
 
-    /// Was this one withdrawn, and nothing like it served since?
-    pub fn withdrawn(&self, identity: &str) -> Option<&Kept> {
-        let last = self.revisions.iter().rev().find(|kept| kept.identity == identity)?;
+    /// Was this one withdrawn, and not served since?
+    pub fn withdrawn(&self, identity: &str, document: &str) -> Option<&Kept> {
+        let last = self.revisions.iter().rev().find(|kept| kept.is(identity, document))?;
         Some(last).filter(|kept| kept.standing == Standing::Withdrawn)
     }
 
@@ -105,9 +113,10 @@ impl Book {
     }
 
     /// The last good one before a number that is another revision.
-    pub fn before(&self, number: u64, identity: &str) -> Option<&Kept> {
-        let earlier = self.revisions.iter().rev().filter(|kept| kept.number < number && kept.identity != identity);
-        earlier.into_iter().find(|kept| kept.standing == Standing::Good)
+    pub fn before(&self, number: u64) -> Option<&Kept> {
+        let serving = self.numbered(number)?;
+        let mut earlier = self.revisions.iter().rev().filter(|kept| kept.number < number && !kept.is(&serving.identity, &serving.document));
+        earlier.find(|kept| kept.standing == Standing::Good)
     }
 
     /// One goes into service. Returns what becomes of it until it is judged.
@@ -162,14 +171,16 @@ mod tests {
         // After a restart it goes on as it was.
         assert_eq!(book.serves(kept(2, "b")), Standing::New);
         book.judge(2, Standing::Withdrawn, "it traps");
-        assert_eq!(book.withdrawn("b").map(|kept| &*kept.message), Some("it traps"));
-        assert_eq!(book.withdrawn("a"), None);
+        assert_eq!(book.withdrawn("b", "").map(|kept| &*kept.message), Some("it traps"));
+        assert_eq!(book.withdrawn("a", ""), None);
+        // Another document may do what this one did not.
+        assert_eq!(book.withdrawn("b", "{}"), None);
         assert_eq!(book.serves(kept(3, "a")), Standing::Good);
         // It is wished once more.
         assert_eq!(book.serves(kept(4, "b")), Standing::New);
-        assert_eq!(book.withdrawn("b"), None);
+        assert_eq!(book.withdrawn("b", ""), None);
         book.judge(4, Standing::Good, "");
-        assert_eq!((book.before(4, "b").map(|kept| kept.number), book.last()), (Some(3), 4));
+        assert_eq!((book.before(4).map(|kept| kept.number), book.last()), (Some(3), 4));
     }
 
     #[test]

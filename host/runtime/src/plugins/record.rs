@@ -57,7 +57,7 @@ impl Record {
         Ok((Arc::new(document), wasm.into()))
     }
 
-    /// A revision goes into service. Returns how long it has to prove itself, if it must.
+    /// A revision goes into service, `proven` if it is one of before. Returns how long it has to prove itself, if it must.
     pub(super) async fn serves(
         &mut self,
         number: u64,
@@ -65,6 +65,7 @@ impl Record {
         digest: &str,
         document: &PluginDocument,
         wasm: Arc<[u8]>,
+        proven: bool,
     ) -> Option<Duration> {
         let kept = Kept {
             number,
@@ -72,7 +73,7 @@ impl Record {
             digest: digest.to_owned(),
             document: document.source.to_string(),
             since: now(),
-            standing: if document.bake.is_zero() { Standing::Good } else { Standing::New },
+            standing: if proven || document.bake.is_zero() { Standing::Good } else { Standing::New },
             message: String::new(),
         };
         let standing = self.book.serves(kept);
@@ -95,6 +96,18 @@ impl Record {
             self.save(None).await;
         }
         changed
+    }
+
+    /// Notes what the last document says of being told.
+    pub(super) async fn suspend(&mut self, suspended: bool) {
+        if std::mem::replace(&mut self.book.suspended, suspended) != suspended {
+            self.save(None).await;
+        }
+    }
+
+    /// Could the book not be written down?
+    pub(super) fn failing(&self) -> bool {
+        self.failing || self.revisions.is_none()
     }
 
     async fn save(&mut self, component: Option<(String, Arc<[u8]>)>) {

@@ -76,6 +76,8 @@ pub struct PluginStatus {
     pub since: Instant,
     /// An operator has paused it.
     pub paused: bool,
+    /// The last document that could be read suspends it.
+    pub suspended: bool,
     /// The step of a rollout that is under way, and for how long.
     pub step: Option<(Step, Duration)>,
     /// Why the plugin is not told of something it is subscribed to, if so.
@@ -122,6 +124,7 @@ pub(super) struct Status {
     pub(super) since: Instant,
     pub(super) generation: Option<u64>,
     pub(super) paused: bool,
+    pub(super) suspended: bool,
     pub(super) progress: Progress,
 }
 
@@ -199,6 +202,7 @@ impl Registry {
                 generation: status.generation,
                 since: status.since,
                 paused: status.paused,
+                suspended: status.suspended,
                 step: status.progress.now(),
                 trouble: subscribed.trouble(),
                 subscriptions,
@@ -330,6 +334,7 @@ impl Registry {
             since: Instant::now(),
             generation: wish.generation,
             paused: false,
+            suspended: false,
             progress: Progress::new(name.to_string().into(), Arc::clone(&self.shared.metrics)),
         };
         let status = Arc::new(Mutex::new(status));

@@ -203,7 +203,13 @@ mod tests {
         // The last good one stays, whatever its age.
         assert_eq!((numbers, read.good().map(|kept| kept.number)), (vec![1, 4], Some(1)));
         assert_eq!(again.component(&digest(&1_u64.to_le_bytes())).unwrap(), 1_u64.to_le_bytes());
-        again.save(&other, &mut Book { paused: true, revisions: vec![kept(1, Standing::Good, &4_u64.to_le_bytes())] }, None).unwrap();
+        again
+            .save(
+                &other,
+                &mut Book { paused: true, suspended: false, revisions: vec![kept(1, Standing::Good, &4_u64.to_le_bytes())] },
+                None,
+            )
+            .unwrap();
         assert_eq!(again.names().unwrap(), [guard.clone(), other.clone()]);
         again.sweep().unwrap();
         assert!(again.component(&digest(&2_u64.to_le_bytes())).is_err());
@@ -219,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let guard = PluginName::new("team-a", "guard").unwrap();
         let revisions = Revisions::open(folder.path(), 3).unwrap();
-        let mut book = Book { paused: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
+        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
         revisions.save(&guard, &mut book, Some((&digest(b"wasm"), b"wasm"))).unwrap();
         let path = revisions.component_path(&digest(b"wasm")).unwrap();
         fs::write(&path, b"wasn").unwrap();

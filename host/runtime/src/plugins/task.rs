@@ -153,6 +153,11 @@ impl Task {
         loop {
             let Wish { generation, desired: wish, .. } = wishes.borrow_and_update().clone();
             self.generation = generation;
+            // Until a document can be read that says otherwise.
+            if wish.as_ref().is_ok_and(|desired| !desired.document.suspend) {
+                self.record.suspend(false).await;
+                self.hold();
+            }
             let next = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -196,7 +201,9 @@ impl Task {
         if self.served.as_ref().is_some_and(|served| served.document == document && served.identity == identity) {
             return Ok(Reached::Serves(loaded.artifact.digest().to_owned()));
         }
-        if let Some(bad) = self.record.book().withdrawn(&identity).filter(|_| matches!(goal, Some(Goal::Wish)) && !self.forgiven) {
+        if let Some(bad) =
+            self.record.book().withdrawn(&identity, &document.source).filter(|_| matches!(goal, Some(Goal::Wish)) && !self.forgiven)
+        {
             return Err(rolled_back(bad));
         }
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
@@ -214,6 +221,8 @@ impl Task {
         match reached {
             Reached::Suspended => {
                 self.progress.rest();
+                self.record.suspend(true).await;
+                self.hold();
                 if self.set(PluginState::Suspended) {
                     PluginHeld { plugin: &self.label, how: "plugin suspended" }.emit();
                 }
@@ -250,7 +259,7 @@ impl Task {
 
     /// The exchange itself.
     async fn swap(&mut self, ready: Ready) {
-        let Ready { document, loaded, staged, identity, withdrawn, started, .. } = ready;
+        let Ready { document, loaded, staged, identity, instead, withdrawn, started } = ready;
         self.progress.begin(Step::Swap);
         let digest = loaded.artifact.digest().to_owned();
         let number = match &self.served {
@@ -290,7 +299,10 @@ impl Task {
         self.registry.shared.metrics.subscribed(&self.label, kinds, &reasons);
         let duration = started.elapsed();
         PluginServing { plugin: &self.label, revision: &tag, digest: &digest, duration, swapped }.emit(&self.registry.shared.metrics);
-        let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm).await;
+        if instead {
+            self.registry.shared.metrics.stands_in(&self.label);
+        }
+        let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
         self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good });
         self.served = Some(Served { document, identity, number, tally });
         self.forgiven = false;
@@ -356,13 +368,16 @@ impl Task {
                     PluginHeld { plugin: &self.label, how: if paused { "plugin paused" } else { "plugin resumed" } }.emit();
                 }
                 self.hold();
+                let lost =
+                    if changed && self.record.failing() { "; it cannot be written down, so the next host will not know" } else { "" };
+                let suspended = if self.record.book().suspended { "; its document suspends it" } else { "" };
                 let said = match (paused, changed) {
                     (true, true) => "paused",
                     (true, false) => "is paused already",
                     (false, true) => "resumed",
                     (false, false) => "was not paused",
                 };
-                (Ok(said.to_owned()), goal)
+                (Ok(format!("{said}{suspended}{lost}")), goal)
             }
         };
         // Whoever asked may have gone.
@@ -373,13 +388,13 @@ impl Task {
     async fn rollback(&mut self, to: Option<u64>) -> Result<(String, Goal), Refusal> {
         let refuse =
             |message: String| Refusal { hint: "`wharf history` lists the revisions".into(), ..Refusal::new(Reason::RolledBack, message) };
-        let serving = self.served.as_ref().map(|served| (served.number, served.identity.clone()));
-        let Some((number, identity)) = serving else { return Err(refuse("no revision serves".into())) };
+        let serving = self.served.as_ref().map(|served| served.number);
+        let Some(number) = serving else { return Err(refuse("no revision serves".into())) };
         let book = self.record.book();
         let target = match to {
             Some(to) if to == number => return Err(refuse(format!("revision {to} serves already"))),
             Some(to) => book.numbered(to).cloned().ok_or_else(|| refuse(format!("revision {to} is not kept")))?,
-            None => book.before(number, &identity).cloned().ok_or_else(|| refuse("there is no revision before it".into()))?,
+            None => book.before(number).cloned().ok_or_else(|| refuse("there is no revision before it".into()))?,
         };
         let why = format!("an operator went back to revision {}", target.number);
         self.bake = None;
@@ -459,8 +474,11 @@ impl Task {
     /// Keys are handed out, or not.
     fn hold(&self) {
         let paused = self.record.book().paused;
-        self.status.lock().paused = paused;
-        let suspended = self.status.lock().state == PluginState::Suspended;
+        let suspended = self.record.book().suspended;
+        {
+            let mut status = self.status.lock();
+            (status.paused, status.suspended) = (paused, suspended);
+        }
         self.dispatcher.hold(paused || suspended);
     }
 }

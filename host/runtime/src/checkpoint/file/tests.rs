@@ -241,3 +241,30 @@ fn after_a_failure_it_is_opened_again() {
     assert!(failed.unwrap_err().to_string().contains("for the test"));
     assert_eq!(names(&store, PLUGIN).len(), 1);
 }
+
+#[test]
+fn an_empty_file_is_a_damaged_one_and_nobody_else_can_read_a_whole_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.redb");
+    std::fs::write(&path, "").unwrap();
+    let (store, why) = FileStore::open(&path, MIB, MIB).unwrap();
+    assert_eq!(why.as_deref(), Some("it is empty"));
+    assert!(path.with_extension("redb.broken").exists());
+    store.commit(&[batch(PLUGIN, vec![change("x", Some(b"1"), None)])], Duration::ZERO).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_a_full_disk_has_left_is_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sub").join("checkpoint.redb");
+    let store = FileStore::locked(&path, MIB, MIB);
+    // There is no room for it.
+    assert!(matches!(store.unlock(), Err(OpenError::Unusable(_))));
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    std::fs::write(&path, "half").unwrap();
+    let commit = || store.commit(&[batch(PLUGIN, vec![change("x", Some(b"1"), None)])], Duration::ZERO);
+    assert!(commit().unwrap_err().0.contains("it was set aside"));
+    assert_eq!(commit().unwrap().keys, 1);
+}

@@ -365,6 +365,12 @@ impl Metrics {
         });
     }
 
+    /// What serves is not what is wished.
+    pub fn stands_in(&self, plugin: &str) {
+        let guest = &self.guest;
+        guest.with(plugin, |p| guest.ready.get(&OfPlugin { plugin: Arc::clone(&p.name) }).set(0));
+    }
+
     /// A revision was withdrawn.
     pub(in crate::telemetry) fn withdrawn(&self, plugin: &str) {
         let guest = &self.guest;
