@@ -114,8 +114,8 @@ pub enum Finding {
     PluginHeld {},
     /// No subscription is for the kind.
     KindNotSubscribed { kind: String, subscribed: Vec<String> },
-    /// The subscription has no events: the kind is cached for reading.
-    KindOnlyCached { subscription: String },
+    /// The subscription has no events: the kind is cached for reading, or for those that its objects name.
+    KindOnlyCached { subscription: String, maps: Option<String> },
     /// The subscription is for other namespaces.
     NamespaceNotCovered { subscription: String, namespace: String, covered: Vec<String> },
     /// The subscription is for the kind and the namespace.
@@ -249,7 +249,8 @@ fn subscription(facts: &Facts<'_>, findings: &mut Vec<Finding>) -> bool {
     };
     let subscription = || wanted.name.to_string();
     if wanted.events.is_empty() {
-        findings.push(Finding::KindOnlyCached { subscription: subscription() });
+        let maps = wanted.map.as_ref().map(|map| format!("{} by {}", map.to, map.by));
+        findings.push(Finding::KindOnlyCached { subscription: subscription(), maps });
         return false;
     }
     if let Some(namespace) = &facts.key.namespace

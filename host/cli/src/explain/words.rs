@@ -25,8 +25,11 @@ pub(super) fn finding(finding: &Finding) -> String {
             let others = if subscribed.is_empty() { "nothing".to_owned() } else { subscribed.join(", ") };
             format!("the plugin is not subscribed to {kind}, but to {others}")
         }
-        Finding::KindOnlyCached { subscription } => {
+        Finding::KindOnlyCached { subscription, maps: None } => {
             format!("subscription {subscription} has no events: the kind is cached for reading only")
+        }
+        Finding::KindOnlyCached { subscription, maps: Some(maps) } => {
+            format!("subscription {subscription} has no events: its objects only call for those that they name, {maps}")
         }
         Finding::NamespaceNotCovered { subscription, namespace, covered } => {
             format!("subscription {subscription} covers {}, not namespace {namespace}", covered.join(", "))
@@ -89,6 +92,7 @@ pub(super) fn hint(finding: &Finding, row: &ExplainRow) -> Option<String> {
         Finding::KindNotSubscribed { .. } => {
             "a component asks for its kinds itself; spec.subscribe of the document may leave some out".to_owned()
         }
+        Finding::KindOnlyCached { maps: Some(_), .. } => "`wharf explain` for the object that it names".to_owned(),
         Finding::KindOnlyCached { .. } => "spec.subscribe[].events of the document may leave events out".to_owned(),
         Finding::NamespaceNotCovered { subscription, namespace, .. } => {
             format!("add {namespace} to namespaces of the entry {subscription} in spec.subscribe")

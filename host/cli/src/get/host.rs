@@ -143,7 +143,7 @@ fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
             age(row.age_seconds),
         ];
         if wide {
-            let message = row.message.lines().next().unwrap_or_default().to_owned();
+            let message = row.message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
             cells.extend([row.synced.to_string(), row.subscriptions.join(","), row.source, message]);
         }
         table.row(cells);

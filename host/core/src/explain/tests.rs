@@ -132,7 +132,7 @@ fn kind_not_subscribed_or_only_cached() {
     let findings = explained(|facts, _, _| (facts.subscription, facts.kind) = (None, "v1 Pod"));
     assert_eq!(answered(&findings).0, Finding::KindNotSubscribed { kind: "v1 Pod".into(), subscribed: vec!["v1 ConfigMap".into()] });
     let findings = explained(|facts, all, _| facts.subscription = Some(leak(Subscription { events: Vec::new(), ..all.clone() })));
-    assert_eq!(answered(&findings).0, Finding::KindOnlyCached { subscription: main() });
+    assert_eq!(answered(&findings).0, Finding::KindOnlyCached { subscription: main(), maps: None });
 }
 
 #[test]
