@@ -228,6 +228,7 @@ fn names_file(wish: &Wish) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use wharf_cache::ChangeCause;
 
     use super::*;
 
@@ -277,6 +278,29 @@ mod tests {
         assert_eq!(message, "/spec/limit: unknown field limit [DocumentInvalid]\n  hint: did you mean limits?");
         let unreadable: Vec<String> = wishes.unreadable.keys().map(ToString::to_string).collect();
         assert_eq!(unreadable, ["Plugin resource team-a/dotted.name"]);
+    }
+
+    /// A status is written often: that wakes nobody.
+    #[tokio::test(start_paused = true)]
+    async fn only_another_document_wakes_the_reader() {
+        let object = |generation, version, more| resource("a", generation, version, &json!({}), &more);
+        let ending = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]});
+        let (old, other) = (object(1, 1, json!({})), object(1, 2, json!({"uid": "other"})));
+        let (written, edited, ended) = (object(1, 2, json!({})), object(2, 2, json!({})), object(1, 2, ending));
+        for (old, new, wakes) in [
+            (Some(&old), Some(&written), false),
+            (Some(&old), Some(&edited), true),
+            (Some(&old), Some(&ended), true),
+            (Some(&old), Some(&other), true),
+            (None, Some(&old), true),
+            (Some(&old), None, true),
+        ] {
+            let changed = Arc::new(Notify::new());
+            let key = written.key();
+            let (final_state, final_known, slot, cause) = (None, true, None, ChangeCause::Watch);
+            Documents(Arc::clone(&changed)).on_change(&Change { key, old, new, final_state, final_known, slot, cause, sequence: 1 });
+            assert_eq!(tokio::time::timeout(Duration::from_secs(1), changed.notified()).await.is_ok(), wakes, "{old:?} {new:?}");
+        }
     }
 
     /// A status that is written, by this host or by another, is no news.
