@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
@@ -95,10 +94,5 @@ impl Metrics {
     /// hold what it asks weakly: the registry lives as long as the host.
     pub fn on_scrape(&self, source: impl Fn(&mut Snapshot) + Send + Sync + 'static) {
         self.pulled.add(Source::new(source));
-    }
-
-    /// Counts one compilation.
-    pub fn compiled(&self, took: Duration) {
-        self.compile_duration.observe(took.as_secs_f64());
     }
 }
