@@ -52,7 +52,7 @@ fn text(documents: &[PluginDocument], args: &RbacArgs) -> Result<String, CliErro
     Ok(text)
 }
 
-/// What the host needs to follow the custom resources and to write their status. What the plugins
+/// What the host needs to follow the custom resources, and to tell what becomes of them. What the plugins
 /// in them need is the business of their documents.
 fn resources(subject: &Value) -> [Value; 2] {
     let group = API_VERSION.split_once('/').map_or(API_VERSION, |(group, _)| group);
@@ -60,6 +60,7 @@ fn resources(subject: &Value) -> [Value; 2] {
     let rules = json!([
         {"apiGroups": [group], "resources": [PLURAL], "verbs": ["get", "list", "watch"]},
         {"apiGroups": [group], "resources": [status], "verbs": ["patch"]},
+        {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
     ]);
     role("wharf-plugins", None, rules, subject)
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns start and stop and nothing in between. Start: reach the API server, engine,
 //! informers, servers, plugins. Stop: no new wishes, no new keys, calls in flight end
-//! within the drain deadline, watches, Events, servers.
+//! within the drain deadline, watches, Events, servers. What a resource's status says stays as it is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,7 @@ use crate::plugins::stage::Stage;
 use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
 use crate::ports::recorder::Recorder;
+use crate::publish::{ApiResources, Writer};
 use crate::standby::{self, Books, Standby};
 use crate::status::HostStatus;
 use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
@@ -106,6 +107,8 @@ pub struct Host {
     servers: Servers,
     follow: JoinHandle<()>,
     standby: Standby,
+    /// Writes the status of resources, if there are any.
+    publish: Option<JoinHandle<()>>,
     recorder: JoinHandle<()>,
     /// Ends the source of plugins first, everything else after the drain.
     stop_plugins: CancellationToken,
@@ -145,7 +148,8 @@ impl Host {
         let api = Api::new(connection.client, informers.clone(), Identity::Host);
         let clock = Clock::start();
         let (elector, tenure) = standby::candidate(settings, &api, &connection.namespace, clock, &metrics);
-        let ports = Arc::new(PortsFactory { api: api.within(tenure.clone()), recorder, metrics: Arc::clone(&metrics) });
+        let api = api.within(tenure.clone());
+        let ports = Arc::new(PortsFactory { api: api.clone(), recorder: recorder.clone(), metrics: Arc::clone(&metrics) });
         let stage = Stage {
             engine,
             informers: informers.clone(),
@@ -176,13 +180,17 @@ impl Host {
         let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone()));
         metrics.on_scrape(status.scraper());
-        let servers = Servers::start(settings, metrics, &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
+        let servers =
+            Servers::start(settings, Arc::clone(&metrics), &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
         let Followed { wishes, components } = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
-        let mut sources = vec![wishes];
+        let (mut sources, mut publish) = (vec![wishes], None);
         if settings.cluster_plugins.enabled {
             let cluster = Cluster { namespaces: settings.cluster_plugins.namespaces.clone(), folder: settings.plugins_directory.clone() };
             sources.push(cluster.follow(&informers, components, stop_plugins.clone()));
+            let resources = ApiResources::new(&settings.cluster_plugins.namespaces, &informers, api, recorder);
+            let writer = Writer::new(resources, connect::instance_name(), clock, metrics);
+            publish = Some(tokio::spawn(writer.run(Arc::clone(&registry), tenure.clone(), stop_plugins.clone())));
         }
         let wishes = sources::follow(sources, informers.clone(), stop_plugins.clone());
         let follow = tokio::spawn(Arc::clone(&registry).follow(wishes, stop_plugins.clone()));
@@ -191,7 +199,7 @@ impl Host {
         guard_plugins.disarm();
         tracing::info!(target: "wharf::host", server = %connection.version, plugins = %settings.plugins_directory.display(), "host started");
         tokio::spawn(tell_when_ready(status, started, stop_plugins.clone()));
-        Ok(Self { registry, informers, servers, follow, standby, recorder: recorder_task, stop_plugins, stop_rest })
+        Ok(Self { registry, informers, servers, follow, standby, publish, recorder: recorder_task, stop_plugins, stop_rest })
     }
 
     /// Waits until the host can go on no more: a part of it that must run has ended by itself, which is a defect, or
@@ -215,6 +223,10 @@ impl Host {
         self.follow.abort();
         // Ended or aborted: either way no plugin is added any more.
         let _ended = self.follow.await;
+        if let Some(publish) = self.publish {
+            // It breaks off what it writes.
+            let _ended = publish.await;
+        }
         let cancelled = self.registry.drain(deadline).await;
         self.standby.end().await;
         self.informers.shutdown().await;

@@ -17,6 +17,7 @@ pub mod look;
 mod operate;
 pub mod plugins;
 pub mod ports;
+mod publish;
 mod standby;
 mod status;
 pub mod telemetry;

@@ -14,13 +14,12 @@ use futures::future::join_all;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use wharf_cache::{InformerSpec, InformerState, Informers, Registration, Scope};
+use wharf_cache::{Change, ChangeHandler, InformerSpec, InformerState, Informers, Registration, Scope};
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{API_VERSION, ComponentRef, KIND, PLURAL, PluginDocument, PluginName, Problem, read_resource};
 use wharf_core::{Gvk, Object, ObjectKey, Pointer, Reason};
 
 use super::component::Component;
-use super::config_maps::teller;
 use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
 use super::quiet::quiet;
 
@@ -50,7 +49,7 @@ impl Cluster {
             Namespaces::Some(names) => names.iter().cloned().map(Scope::Namespace).collect(),
         };
         let kind = Gvk::from_api_version(API_VERSION, KIND);
-        let attach = |scope| informers.attach(InformerSpec::new(kind.clone(), scope), teller(&changed));
+        let attach = |scope| informers.attach(InformerSpec::new(kind.clone(), scope), Arc::new(Documents(Arc::clone(&changed))));
         let registrations: Vec<Registration> = scopes.into_iter().map(attach).collect();
         let follow = async move {
             join_all(registrations.iter().map(Registration::settle)).await;
@@ -80,6 +79,29 @@ impl Cluster {
         };
         tokio::spawn(async move { stop.run_until_cancelled(follow).await });
         receiver
+    }
+}
+
+/// Wakes the reader when a document may be another one: not by a status, which is written often.
+struct Documents(Arc<Notify>);
+
+impl ChangeHandler for Documents {
+    fn on_change(&self, change: &Change<'_>) {
+        let same = |old: &Object, new: &Object| {
+            let generation = generation(new);
+            old.uid() == new.uid() && generation.is_some() && generation == self::generation(old) && old.deleting() == new.deleting()
+        };
+        if !change.old.zip(change.new).is_some_and(|(old, new)| same(old, new)) {
+            self.0.notify_one();
+        }
+    }
+
+    fn on_synced(&self) {
+        self.0.notify_one();
+    }
+
+    fn on_recovered(&self) {
+        self.0.notify_one();
     }
 }
 
@@ -170,12 +192,15 @@ impl Reading {
 
 /// The document in a resource, read again only if it may have changed.
 fn document(object: &Object, known: Option<Known>) -> Known {
-    let generation = Pointer::of(["metadata", "generation"]);
-    let generation = object.get(&generation).and_then(|text| text.parse().ok());
+    let generation = generation(object);
     if let Some(known) = known.filter(|known| known.uid == *object.uid() && known.generation == generation && generation.is_some()) {
         return known;
     }
     Known { uid: Arc::clone(object.uid()), generation, document: read(object).map(Arc::new) }
+}
+
+fn generation(object: &Object) -> Option<u64> {
+    object.get(&Pointer::of(["metadata", "generation"])).and_then(|text| text.parse().ok())
 }
 
 fn read(object: &Object) -> Result<PluginDocument, Refusal> {
@@ -203,6 +228,7 @@ fn names_file(wish: &Wish) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use wharf_cache::ChangeCause;
 
     use super::*;
 
@@ -252,6 +278,29 @@ mod tests {
         assert_eq!(message, "/spec/limit: unknown field limit [DocumentInvalid]\n  hint: did you mean limits?");
         let unreadable: Vec<String> = wishes.unreadable.keys().map(ToString::to_string).collect();
         assert_eq!(unreadable, ["Plugin resource team-a/dotted.name"]);
+    }
+
+    /// A status is written often: that wakes nobody.
+    #[tokio::test(start_paused = true)]
+    async fn only_another_document_wakes_the_reader() {
+        let object = |generation, version, more| resource("a", generation, version, &json!({}), &more);
+        let ending = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]});
+        let (old, other) = (object(1, 1, json!({})), object(1, 2, json!({"uid": "other"})));
+        let (written, edited, ended) = (object(1, 2, json!({})), object(2, 2, json!({})), object(1, 2, ending));
+        for (old, new, wakes) in [
+            (Some(&old), Some(&written), false),
+            (Some(&old), Some(&edited), true),
+            (Some(&old), Some(&ended), true),
+            (Some(&old), Some(&other), true),
+            (None, Some(&old), true),
+            (Some(&old), None, true),
+        ] {
+            let changed = Arc::new(Notify::new());
+            let key = written.key();
+            let (final_state, final_known, slot, cause) = (None, true, None, ChangeCause::Watch);
+            Documents(Arc::clone(&changed)).on_change(&Change { key, old, new, final_state, final_known, slot, cause, sequence: 1 });
+            assert_eq!(tokio::time::timeout(Duration::from_secs(1), changed.notified()).await.is_ok(), wakes, "{old:?} {new:?}");
+        }
     }
 
     /// A status that is written, by this host or by another, is no news.

@@ -446,6 +446,8 @@ impl Task {
     /// Says it once per reason: a refusal that is tried again in vain is no news.
     fn refuse(&self, refusal: Refusal) {
         if self.status.lock().state == PluginState::Refused(refusal.clone()) {
+            // It may speak of a newer document.
+            self.status.lock().generation = self.generation;
             return;
         }
         let reason: Reason = refusal.reason;

@@ -169,6 +169,8 @@ pub enum Step {
     ExpectHealth(ExpectHealth),
     /// What a command of `wharf` says of the host.
     Wharf(Wharf),
+    /// A command of kubectl in `${ns}`, which must succeed.
+    Kubectl(Vec<String>),
     /// How the host ends.
     ExpectExit(ExpectExit),
     /// Until the plugin (all, if empty) has seen all changes and its queue is empty.

@@ -78,6 +78,10 @@ impl Run {
                 .await
             }
             Step::Wharf(command) => self.wharf(command).await,
+            Step::Kubectl(words) => {
+                let words: Vec<&str> = words.iter().map(String::as_str).chain(["-n", &self.namespace]).collect();
+                self.cluster.kubectl(&words, None).await.map(drop)
+            }
             Step::ExpectExit(exit) => {
                 let status = self.host.wait(Duration::from_secs(exit.within_seconds)).await?;
                 ensure!(status.code() == Some(exit.code), "the host ended with {status}\n{}", self.host.log().tail());

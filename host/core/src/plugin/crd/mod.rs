@@ -73,7 +73,7 @@ fn columns() -> Value {
     let ready = |field: &str| format!(r#".status.conditions[?(@.type=="Ready")].{field}"#);
     let column = |name: &str, kind: &str, path: &str, wide: bool, description: &str| json!({"name": name, "type": kind, "jsonPath": path, "priority": i32::from(wide), "description": description});
     json!([
-        column("Ready", "string", &ready("status"), false, "Does the revision that is wished for serve?"),
+        column("Ready", "string", &ready("status"), false, "Does a revision serve?"),
         column("Revision", "string", ".status.revision", false, "The revision that serves."),
         column("Reason", "string", &ready("reason"), false, "Why it is ready, or not."),
         column("Calls", "integer", ".status.replicas[0].calls", true, "Calls on the first replica."),

@@ -18,13 +18,13 @@ pub(super) fn schema() -> Value {
         "digest": text("sha256 of the component that serves.", 253, vec![]),
         "conditions": {
             "type": "array", "maxItems": MAX_CONDITIONS, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
-            "description": "Accepted: the document is good. Ready: what it wishes for serves. Progressing: a new revision is on its way. \
-                Degraded: something serves, but not as it should.",
+            "description": "Accepted: the document is good. Ready: a revision serves. Progressing: a new revision is on its way. \
+                Degraded: what serves is not what is wished for, or is not told of everything.",
             "items": condition(),
         },
         "replicas": {
             "type": "array", "maxItems": MAX_REPLICAS, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-            "description": "What each host says for itself.",
+            "description": "The hosts that call it: the one that leads, each for itself.",
             "items": replica(),
         },
     });

@@ -12,6 +12,7 @@ mod guest;
 mod host;
 mod lease;
 mod plugin;
+mod status;
 
 pub use call::CallFinished;
 pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, CheckpointTakenOver, PluginResumed};
@@ -20,3 +21,4 @@ pub use guest::GuestLog;
 pub use host::{EventWriteFailed, HostReady, HostStopped, HostStopping};
 pub use lease::{LeaderChanged, LeaseAcquired, LeaseLost, LeaseNotReleased, LeaseReleased, LeaseUnanswered};
 pub use plugin::{GrantDenied, PluginHeld, PluginRefused, PluginRemoved, PluginServing, PluginWithdrawn};
+pub use status::StatusNotWritten;

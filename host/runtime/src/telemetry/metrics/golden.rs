@@ -68,6 +68,7 @@ fn host() -> Arc<Metrics> {
     metrics.checkpointed(Duration::from_millis(4));
     metrics.leads("wharf", true);
     metrics.lease_slow_path("wharf");
+    metrics.status_written("ok");
     metrics.request(&Method::GET, "127.0.0.1:6443", Some(StatusCode::OK), Duration::from_millis(3));
     metrics.started(&spec(&kind));
     metrics.watch_event(&spec(&kind), WatchEventType::Added);

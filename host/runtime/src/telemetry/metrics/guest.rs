@@ -159,7 +159,7 @@ impl GuestMetrics {
             log_lines_dropped: Series::register(r, x, "wharf_guest_log_lines_dropped", "Lines of guests dropped because there were too many", Counter::default),
             changes_merged: Series::register(r, x, "wharf_changes_merged", "Changes that a plugin with delivery every-event was not told of one by one, for lack of room", Counter::default),
             reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service, were refused or were withdrawn", Counter::default),
-            events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for, by what became of them", Counter::default),
+            events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for or that tell of them, by what became of them", Counter::default),
             lag: Series::register(r, x, "wharf_event_lag_seconds", "Time from a change seen to its guest call begun", buckets::lag),
             dropped: Series::register(r, x, "wharf_changes_dropped", "Changes that led to no call, by the filter that dropped them", Counter::default),
             filter_errors: Series::register(r, x, "wharf_filter_errors", "Expressions that could not be evaluated; the change was delivered", Counter::default),

@@ -50,6 +50,8 @@ label_sets! {
     OfController { controller: Arc<str> }
     /// Its results.
     OfReconcile { controller: Arc<str>, result: &'static str }
+    /// Writes of a status.
+    OfWrite { result: &'static str }
     /// Requests to an API server.
     OfRequest { code: Arc<str>, method: &'static str, host: Arc<str> }
     /// Their durations.

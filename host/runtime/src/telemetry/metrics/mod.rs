@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
@@ -24,6 +23,7 @@ mod reconcile;
 mod request;
 mod rollout;
 mod series;
+mod status;
 
 #[cfg(test)]
 pub(super) mod golden;
@@ -38,6 +38,7 @@ use pulled::{Pulled, Source};
 pub use queue::QueueCounters;
 use request::RequestMetrics;
 use rollout::RolloutMetrics;
+use status::StatusMetrics;
 
 /// Of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -54,6 +55,7 @@ pub struct Metrics {
     checkpoint: CheckpointMetrics,
     rollout: RolloutMetrics,
     lease: LeaseMetrics,
+    status: StatusMetrics,
     pulled: Pulled,
 }
 
@@ -68,13 +70,14 @@ impl Metrics {
         let request = RequestMetrics::new(&mut registry, &refused);
         let rollout = RolloutMetrics::new(&mut registry, &refused);
         let lease = LeaseMetrics::new(&mut registry, &refused);
+        let status = StatusMetrics::new(&mut registry, &refused);
         let compile_duration = buckets::compile();
         registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
         registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
         let checkpoint = CheckpointMetrics::new(&mut registry);
         let pulled = Pulled::new(&mut registry);
         process::register(&mut registry);
-        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, lease, pulled })
+        Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, lease, status, pulled })
     }
 
     /// The exposition in OpenMetrics text format. Asks all sources of [`Metrics::on_scrape`].
@@ -91,10 +94,5 @@ impl Metrics {
     /// hold what it asks weakly: the registry lives as long as the host.
     pub fn on_scrape(&self, source: impl Fn(&mut Snapshot) + Send + Sync + 'static) {
         self.pulled.add(Source::new(source));
-    }
-
-    /// Counts one compilation.
-    pub fn compiled(&self, took: Duration) {
-        self.compile_duration.observe(took.as_secs_f64());
     }
 }

@@ -23,6 +23,11 @@ impl RolloutMetrics {
 }
 
 impl Metrics {
+    /// Counts one compilation.
+    pub fn compiled(&self, took: Duration) {
+        self.compile_duration.observe(took.as_secs_f64());
+    }
+
     /// Counts a step that has ended.
     pub fn rollout_step(&self, step: &'static str, took: Duration) {
         self.rollout.steps.get(&OfStep { step }).observe(took.as_secs_f64());
