@@ -117,6 +117,7 @@ fn ready(plugin: &PluginStatus) -> Condition {
     let no = |reason, message: &str| Condition::new("Ready", false, reason, message);
     match &plugin.state {
         PluginState::Suspended => no("Suspended", "the document says suspend: true"),
+        _ if plugin.suspended => no("Suspended", "the last document that could be read says suspend: true"),
         _ if plugin.paused => no("Paused", "an operator has paused it; `wharf resume` goes on"),
         _ if !plugin.revision.is_empty() => Condition::new("Ready", true, "Serving", format!("revision {} serves", plugin.revision)),
         PluginState::Refused(refusal) => no(refusal.reason.as_str(), &line(&refusal.message)),

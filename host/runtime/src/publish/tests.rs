@@ -45,6 +45,7 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         generation: Some(3),
         since: Instant::now(),
         paused: false,
+        suspended: false,
         step: None,
         trouble: None,
         subscriptions: Vec::new(),
@@ -70,7 +71,7 @@ fn words(plugin: &PluginStatus) -> Vec<String> {
 fn conditions() {
     let second = Duration::from_secs(1);
     let gone = refused(Reason::ComponentNotFound);
-    let table: [(PluginStatus, [&str; 4]); 14] = [
+    let table: [(PluginStatus, [&str; 4]); 15] = [
         (serving(), ["True/Accepted", "True/Serving", "False/Settled", "False/AsExpected"]),
         (plugin(PluginState::Starting, ""), ["Unknown/Starting", "False/Starting", "True/Starting", "False/NothingServes"]),
         (plugin(PluginState::Standby, ""), ["True/Accepted", "False/Standby", "False/Settled", "False/NothingServes"]),
@@ -79,6 +80,7 @@ fn conditions() {
         (plugin(refused(Reason::RolledBack), "1-abc"), ["False/RolledBack", "True/Serving", "False/Settled", "True/RolledBack"]),
         (plugin(PluginState::Suspended, "1-abc"), ["True/Accepted", "False/Suspended", "False/Settled", "False/AsExpected"]),
         (PluginStatus { paused: true, ..serving() }, ["True/Accepted", "False/Paused", "False/Settled", "False/AsExpected"]),
+        (PluginStatus { suspended: true, ..serving() }, ["True/Accepted", "False/Suspended", "False/Settled", "False/AsExpected"]),
         (
             PluginStatus { step: Some((Step::Bake, Duration::ZERO)), ..serving() },
             ["True/Accepted", "True/Serving", "True/Baking", "False/AsExpected"],
