@@ -149,9 +149,17 @@ impl Task {
     pub(super) async fn run(mut self, mut wishes: watch::Receiver<Wish>, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
         self.record.read().await;
         self.hold();
-        let mut goal = Some(Goal::Wish);
+        let (mut goal, mut newer) = (Some(Goal::Wish), false);
         loop {
-            let Wish { generation, desired: wish, .. } = wishes.borrow_and_update().clone();
+            // A wish that came during an exchange, or before one that goes first, is met afterwards.
+            let Wish { generation, desired: wish, .. } = {
+                let now = wishes.borrow_and_update();
+                newer |= now.has_changed();
+                now.clone()
+            };
+            if newer && !matches!(goal, Some(Goal::Before(_, Some(_)))) {
+                (goal, newer) = (Some(Goal::Wish), false);
+            }
             self.generation = generation;
             // Until a document can be read that says otherwise.
             if wish.as_ref().is_ok_and(|desired| !desired.document.suspend) {
@@ -164,8 +172,10 @@ impl Task {
                 changed = wishes.changed() => match changed {
                     // A newer wish ends the staging of an older one: nothing of it serves yet. But a revision that was
                     // withdrawn goes first.
-                    Ok(()) if matches!(goal, Some(Goal::Before(_, Some(_)))) => goal,
-                    Ok(()) => Some(Goal::Wish),
+                    Ok(()) => {
+                        newer = true;
+                        goal
+                    }
                     Err(_) => return,
                 },
                 Some(order) = orders.recv() => self.obey(order, goal).await,
