@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::operator::{Named, Operator};
 use crate::admin::operate::{OrderAsk, OrderRow, OrderWord, Refused, RevisionRow, RevisionsAsk};
 use crate::plugins::book::now;
-use crate::plugins::task::Ordered;
+use crate::plugins::order::Ordered;
 use crate::plugins::{Refusal, Registry};
 
 impl Operator {

@@ -2,7 +2,7 @@
 //!
 //! Sources ([`directory`], [`cluster`]) tell which plugins there should be; [`sources`] makes
 //! one set of that, with what is known of the components. The [`registry`] compares it with what
-//! runs and gives each plugin a task of its own ([`task`]); the task stages a new revision
+//! runs and gives each plugin a task of its own (`task`); the task stages a new revision
 //! ([`stage`]), exchanges it for the old one, and goes back if it is worse ([`bake`]). What has
 //! served is kept ([`book`], [`revisions`]). The only room that mentions two revisions of one plugin.
 
@@ -15,7 +15,7 @@ pub mod desired;
 pub mod directory;
 mod find;
 mod identity;
-mod order;
+pub mod order;
 pub mod progress;
 mod quiet;
 mod record;
@@ -23,7 +23,7 @@ pub mod registry;
 pub mod revisions;
 pub mod sources;
 pub mod stage;
-pub mod task;
+mod task;
 
 pub use desired::{Desired, Origin, Refusal, Wish, Wishes};
 pub use registry::{PluginState, PluginStatus, Registry};

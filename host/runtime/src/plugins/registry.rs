@@ -1,4 +1,4 @@
-//! The plugins of this host: each one a [`task`](super::task) that turns wishes into a serving
+//! The plugins of this host: each one a `task` that turns wishes into a serving
 //! revision.
 //!
 //! Owns which plugins there are, and their end. One task per plugin, so that a slow compile or a
@@ -19,10 +19,11 @@ use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
 use super::desired::{Extent, Origin, Refusal, Wish, Wishes};
+use super::order::Order;
 use super::progress::{Progress, Step};
 use super::revisions::Revisions;
 use super::stage::Stage;
-use super::task::{Order, Task};
+use super::task::Task;
 use crate::dispatch::{Dispatcher, DispatcherStats, Shared};
 use crate::telemetry::events::PluginRemoved;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
@@ -19,6 +19,7 @@ use super::bake::{Worse, worse};
 use super::book::{Kept, Standing};
 use super::desired::{Desired, Refusal, Wish};
 use super::identity::identity;
+use super::order::Order;
 use super::progress::{Progress, Step};
 use super::record::Record;
 use super::registry::{PluginState, Registry, Status};
@@ -36,30 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the numbers of a revision that bakes are looked at; each strike is looked at at once.
 const BAKE_LOOK: Duration = Duration::from_secs(1);
 
-/// What an operator asks of a plugin.
-#[derive(Debug)]
-pub struct Order {
-    /// What.
-    pub what: Ordered,
-    /// What has become of it, in words; an error says why nothing has.
-    pub answer: oneshot::Sender<Result<String, Refusal>>,
-}
-
-/// What an operator can ask of a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ordered {
-    /// Stage the wish again, also one that was withdrawn.
-    Reload,
-    /// Go back to the revision of this number, or to the last good one before that which serves.
-    Rollback(Option<u64>),
-    /// Tell it of nothing.
-    Pause,
-    /// Tell it of what has happened.
-    Resume,
-}
-
 /// What the task is about to do.
-enum Goal {
+pub(super) enum Goal {
     /// What is wished.
     Wish,
     /// A revision of before; in place of the one with the number, which was withdrawn.
@@ -90,33 +69,33 @@ struct Ready {
 }
 
 /// What serves.
-struct Served {
+pub(super) struct Served {
     document: Arc<PluginDocument>,
     identity: String,
-    number: u64,
+    pub(super) number: u64,
     tally: Arc<Tally>,
 }
 
 /// A revision that is compared with the one before.
-struct Bake {
+pub(super) struct Bake {
     until: Instant,
     before: Numbers,
 }
 
 /// The task of one plugin.
 pub(super) struct Task {
-    label: Arc<str>,
-    registry: Arc<Registry>,
+    pub(super) label: Arc<str>,
+    pub(super) registry: Arc<Registry>,
     dispatcher: Arc<Dispatcher>,
     status: Arc<Mutex<Status>>,
     progress: Progress,
-    record: Record,
-    served: Option<Served>,
-    bake: Option<Bake>,
+    pub(super) record: Record,
+    pub(super) served: Option<Served>,
+    pub(super) bake: Option<Bake>,
     /// The numbers of the last revision that was good.
     good: Numbers,
     /// A wish that was withdrawn is to be staged all the same.
-    forgiven: bool,
+    pub(super) forgiven: bool,
     refused: bool,
     /// Of the wish that is being met.
     generation: Option<u64>,
@@ -359,62 +338,6 @@ impl Task {
         Some(Goal::Before(good, Some(number)))
     }
 
-    /// Does what an operator asks.
-    async fn obey(&mut self, order: Order, goal: Option<Goal>) -> Option<Goal> {
-        let Order { what, answer } = order;
-        let (said, next) = match what {
-            Ordered::Reload => {
-                self.forgiven = true;
-                (Ok("is loaded again".to_owned()), Some(Goal::Wish))
-            }
-            Ordered::Rollback(to) => match self.rollback(to).await {
-                Ok((text, next)) => (Ok(text), Some(next)),
-                Err(refusal) => (Err(refusal), goal),
-            },
-            Ordered::Pause | Ordered::Resume => {
-                let paused = what == Ordered::Pause;
-                let changed = self.record.pause(paused).await;
-                if changed {
-                    PluginHeld { plugin: &self.label, how: if paused { "plugin paused" } else { "plugin resumed" } }.emit();
-                }
-                self.hold();
-                let lost =
-                    if changed && self.record.failing() { "; it cannot be written down, so the next host will not know" } else { "" };
-                let suspended = if self.record.book().suspended { "; its document suspends it" } else { "" };
-                let said = match (paused, changed) {
-                    (true, true) => "paused",
-                    (true, false) => "is paused already",
-                    (false, true) => "resumed",
-                    (false, false) => "was not paused",
-                };
-                (Ok(format!("{said}{suspended}{lost}")), goal)
-            }
-        };
-        // Whoever asked may have gone.
-        let _heard = answer.send(said);
-        next
-    }
-
-    async fn rollback(&mut self, to: Option<u64>) -> Result<(String, Goal), Refusal> {
-        let refuse =
-            |message: String| Refusal { hint: "`wharf history` lists the revisions".into(), ..Refusal::new(Reason::RolledBack, message) };
-        let serving = self.served.as_ref().map(|served| served.number);
-        let Some(number) = serving else { return Err(refuse("no revision serves".into())) };
-        let book = self.record.book();
-        let target = match to {
-            Some(to) if to == number => return Err(refuse(format!("revision {to} serves already"))),
-            Some(to) => book.numbered(to).cloned().ok_or_else(|| refuse(format!("revision {to} is not kept")))?,
-            None => book.before(number).cloned().ok_or_else(|| refuse("there is no revision before it".into()))?,
-        };
-        let why = format!("an operator went back to revision {}", target.number);
-        self.bake = None;
-        self.record.judge(number, Standing::Withdrawn, &why).await;
-        PluginWithdrawn { plugin: &self.label, number, back_to: target.number, why: &why }.emit(&self.registry.shared.metrics);
-        let bad = self.record.book().numbered(number).cloned();
-        self.refuse(bad.as_ref().map_or_else(|| refuse(why.clone()), rolled_back));
-        Ok((format!("goes back from revision {number} to {}", target.number), Goal::Before(target, Some(number))))
-    }
-
     /// The goal was not reached. What serves goes on; if nothing does, the last good revision will.
     fn fail(&mut self, refusal: Refusal, goal: Option<Goal>) -> Option<Goal> {
         self.progress.rest();
@@ -454,7 +377,7 @@ impl Task {
     }
 
     /// Says it once per reason: a refusal that is tried again in vain is no news.
-    fn refuse(&self, refusal: Refusal) {
+    pub(super) fn refuse(&self, refusal: Refusal) {
         if self.status.lock().state == PluginState::Refused(refusal.clone()) {
             // It may speak of a newer document.
             self.status.lock().generation = self.generation;
@@ -484,7 +407,7 @@ impl Task {
     }
 
     /// Keys are handed out, or not.
-    fn hold(&self) {
+    pub(super) fn hold(&self) {
         let paused = self.record.book().paused;
         let suspended = self.record.book().suspended;
         {
@@ -495,7 +418,7 @@ impl Task {
     }
 }
 
-fn rolled_back(bad: &Kept) -> Refusal {
+pub(super) fn rolled_back(bad: &Kept) -> Refusal {
     let message = format!("revision {} was withdrawn: {}", bad.number, bad.message);
     Refusal::new(Reason::RolledBack, message)
 }
