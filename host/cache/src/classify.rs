@@ -30,6 +30,8 @@ pub(crate) enum Class {
     Unreachable,
     /// What came is not what was asked for.
     Undecodable,
+    /// What was asked for would not fit into the memory for cached objects.
+    OverBudget,
     /// Any other answer.
     Other,
     /// Our own fault.
@@ -46,6 +48,7 @@ impl Class {
             Self::Forbidden => Reason::Forbidden,
             Self::Invalid => Reason::DocumentInvalid,
             Self::Undecodable => Reason::Undecodable,
+            Self::OverBudget => Reason::CacheBudgetExceeded,
             Self::Defect => Reason::HostError,
             Self::TooManyRequests | Self::Internal | Self::Unreachable | Self::Other => Reason::ServerUnavailable,
         }

@@ -269,6 +269,7 @@ mod tests {
             kind: "ConfigMapList".into(),
             resource_version: "1".into(),
             next: None,
+            remaining: None,
         };
         assert!(decoder().envelope("list", &list("")).is_ok());
         assert!(decoder().envelope("list", &list("v1")).is_ok());

@@ -80,6 +80,8 @@ pub(crate) struct Envelope {
     pub(crate) resource_version: Box<str>,
     /// How to get the next page; `None` on the last one.
     pub(crate) next: Option<Box<str>>,
+    /// Objects after this page, if the server says so: it does not where selectors are.
+    pub(crate) remaining: Option<u64>,
 }
 
 /// Why a body is no list.
@@ -182,6 +184,8 @@ impl ListReader {
             resource_version: Cow<'a, str>,
             #[serde(borrow, default, rename = "continue")]
             next: Cow<'a, str>,
+            #[serde(default)]
+            remaining_item_count: Option<u64>,
         }
         if self.place != Place::End {
             return Err(ListError::Truncated);
@@ -192,6 +196,7 @@ impl ListReader {
             kind: list.kind.into(),
             resource_version: list.metadata.resource_version.into(),
             next: Some(list.metadata.next).filter(|next| !next.is_empty()).map(Into::into),
+            remaining: list.metadata.remaining_item_count,
         })
     }
 

@@ -15,6 +15,7 @@
 
 mod audience;
 mod backoff;
+mod budget;
 mod change;
 mod chunks;
 mod classify;

@@ -45,6 +45,12 @@ pub struct Options {
     /// in the log and [`CacheMetrics::watch_list_differs`](crate::CacheMetrics::watch_list_differs)
     /// tell of a server or a client that loses something. For tests; costs a list each time.
     pub verify_watch_list: bool,
+    /// What all stores together may take, in bytes; `None` for no limit. An informer whose first
+    /// list would not fit does not begin, says so ([`Reason::CacheBudgetExceeded`]), and asks again
+    /// with the waits of failures. What was admitted is not limited afterwards.
+    ///
+    /// [`Reason::CacheBudgetExceeded`]: wharf_core::Reason::CacheBudgetExceeded
+    pub max_bytes: Option<u64>,
     /// Members that no object in the stores has: removed while reading. A pointer for
     /// which [`Trim::is_needed`](wharf_core::Trim::is_needed) holds changes nothing.
     pub omit: Vec<Pointer>,
@@ -67,6 +73,7 @@ impl Default for Options {
             max_object_bytes: 64 << 20,
             watch_list: true,
             verify_watch_list: false,
+            max_bytes: None,
             omit: Vec::new(),
             waits: Waits::default(),
         }

@@ -57,6 +57,8 @@ reasons! {
     ImportUnknown => "build it for a world of wharf:plugin; `wharf inspect` lists its imports",
     /// The component imports or asks for something that the Plugin document does not grant.
     GrantMissing => "add the grants that the message names to the Plugin document, if the plugin should have them",
+    /// The plugin asks for more than the operator of the host allows.
+    CeilingExceeded => "ask for less, or ask the operator of the host: ceilings in its configuration",
     /// The component could not be compiled.
     CompileFailed => "report the component to its author; other plugins are not affected",
     /// The component's `describe` failed or answered something unusable.
@@ -91,6 +93,8 @@ reasons! {
     Unauthorized => "check the token, certificate or exec plugin that says who asks; what was renewed is read again within 10 s",
     /// The API server refused for lack of rights.
     Forbidden => "grant the rights by RBAC to the identity that the message names",
+    /// What a subscription asks for would not fit into the memory that the host has for cached objects.
+    CacheBudgetExceeded => "narrow the subscription: fewer namespaces, or (where `events` leaves out delete) a selector; or raise informers.maxBytes and the host's memory",
     /// The API server cannot be reached or is not able to answer.
     ServerUnavailable => "check the connection and the server; wharf keeps trying",
     /// The watch was too old to go on; everything is listed again.

@@ -25,6 +25,7 @@ use crate::config::{FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
 use crate::dispatch::Shared;
 use crate::fairness::Fairness;
+use crate::memory;
 use crate::operate::Operator;
 use crate::plugins::Registry;
 use crate::plugins::cluster::Cluster;
@@ -32,9 +33,9 @@ use crate::plugins::directory::{Directory, Followed};
 use crate::plugins::revisions::Revisions;
 use crate::plugins::sources;
 use crate::plugins::stage::Stage;
-use crate::ports::PortsFactory;
 use crate::ports::api::{Api, Identity};
 use crate::ports::recorder::Recorder;
+use crate::ports::{PortsFactory, Rates};
 use crate::publish::{ApiResources, Writer};
 use crate::standby::{self, Books, Standby};
 use crate::status::HostStatus;
@@ -149,7 +150,8 @@ impl Host {
         let clock = Clock::start();
         let (elector, tenure) = standby::candidate(settings, &api, &connection.namespace, clock, &metrics);
         let api = api.within(tenure.clone());
-        let ports = Arc::new(PortsFactory { api: api.clone(), recorder: recorder.clone(), metrics: Arc::clone(&metrics) });
+        let rates = Rates::new(settings.ceilings.requests_per_second);
+        let ports = Arc::new(PortsFactory { api: api.clone(), recorder: recorder.clone(), metrics: Arc::clone(&metrics), rates });
         let stage = Stage {
             engine,
             informers: informers.clone(),
@@ -158,6 +160,7 @@ impl Host {
             turns: Arc::new(Semaphore::new(2)),
             max_component_bytes,
             defaults: settings.limits,
+            ceilings: settings.ceilings.plugins,
         };
         let FailureSettings { strikes, park, max_keys } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
@@ -258,8 +261,10 @@ async fn revisions(settings: &Settings) -> Option<Arc<Revisions>> {
 }
 
 fn informer_options(settings: &Settings) -> wharf_cache::Options {
-    let InformerSettings { watch_timeout, widen_after, linger } = settings.informers;
-    wharf_cache::Options { watch_timeout, widen_after, linger, ..wharf_cache::Options::default() }
+    let InformerSettings { watch_timeout, widen_after, linger, max_bytes } = settings.informers;
+    // Of what is left the guests, a compilation and the reading of lists need their part.
+    let max_bytes = max_bytes.or_else(|| memory::available().map(|bytes| bytes / 5 * 3));
+    wharf_cache::Options { watch_timeout, widen_after, linger, max_bytes, ..wharf_cache::Options::default() }
 }
 
 /// The host's own servers.

@@ -14,6 +14,7 @@ pub mod dispatch;
 pub mod fairness;
 pub mod lease;
 pub mod look;
+mod memory;
 mod operate;
 pub mod plugins;
 pub mod ports;

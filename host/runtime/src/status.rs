@@ -99,6 +99,7 @@ impl HostStatus {
                 let Usage { keys, bytes, body_bytes, .. } = checkpoint.usage();
                 CheckpointSample { keys, bytes, body_bytes, failing: checkpoint.failing() }
             });
+            snapshot.cache = status.informers.budget();
             snapshot.informers.extend(status.informers.snapshot().iter().map(InformerSample::from));
             for plugin in status.registry.status() {
                 let label: Arc<str> = plugin.name.to_string().into();
@@ -133,6 +134,7 @@ impl StatusSource for HostStatus {
                 _ => (status.state.as_str(), "", String::new()),
             };
             let state = match (status.suspended, status.paused) {
+                _ if status.state == PluginState::Draining => state,
                 (true, _) => "Suspended",
                 (false, true) => "Paused",
                 (false, false) => state,

@@ -156,6 +156,11 @@ impl Cluster {
         Ok(())
     }
 
+    /// Number of the API server's process, if it runs.
+    pub async fn api_server_id(&self) -> Option<i32> {
+        self.api_server.lock().await.as_ref().map(Process::id)
+    }
+
     /// Kills the API server: connections end without a word. etcd keeps running.
     ///
     /// # Errors

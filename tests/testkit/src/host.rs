@@ -195,6 +195,11 @@ impl Host {
         Ok((output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr)))
     }
 
+    /// Number of its process.
+    pub fn id(&self) -> i32 {
+        self.process.id()
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);

@@ -137,18 +137,26 @@ impl Peer {
         serde_json::from_str(&line).with_context(|| format!("read the report {line}"))
     }
 
-    /// Processor time so far, in hundredths of a second.
+    /// Number of its process.
+    pub(super) fn id(&self) -> i32 {
+        self.process.id()
+    }
+
     fn ticks(&self) -> Result<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))
-            .with_context(|| format!("the program has ended:\n{}", self.tail()))?;
-        let fields = text.rsplit_once(')').map(|(_, fields)| fields.split_whitespace());
-        let times = fields.into_iter().flatten().skip(11).take(2);
-        Ok(times.filter_map(|field| field.parse::<u64>().ok()).sum())
+        ticks(self.id()).with_context(|| format!("the program has ended:\n{}", self.tail()))
     }
 
     fn tail(&self) -> String {
         Vec::from(self.log.lock().clone()).join("\n")
     }
+}
+
+/// Processor time of a process so far, in hundredths of a second.
+pub(super) fn ticks(pid: i32) -> Result<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields = text.rsplit_once(')').map(|(_, fields)| fields.split_whitespace());
+    let times = fields.into_iter().flatten().skip(11).take(2);
+    Ok(times.filter_map(|field| field.parse::<u64>().ok()).sum())
 }
 
 async fn follow(log: impl AsyncRead + Unpin, synced: watch::Sender<bool>, kept: Arc<Mutex<VecDeque<String>>>) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use wharf_core::Reason;
 
 use super::plan::{Wish, Wishes};
 use crate::seat::Seat;
@@ -15,7 +16,7 @@ use crate::shared::{Condition, Shared};
 use crate::spec::{InformerSpec, Scope};
 use crate::state::InformerState;
 
-/// What the server has refused for the whole cluster is not tried again for so long, if only the
+/// What the server refuses for the whole cluster, or what has no room, is not tried again for so long, if only the
 /// number of namespaces is a reason for it; each time twice as long, up to a bound. So a server
 /// that allows the list and not the watch makes registrations move a few times a day.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
@@ -227,7 +228,7 @@ fn better(from: &Condition, to: &Condition, own: bool) -> bool {
 }
 
 fn refused(condition: &Condition) -> bool {
-    matches!(condition.state, InformerState::Failing { reason, .. } if reason.is_refusal())
+    matches!(condition.state, InformerState::Failing { reason, .. } if reason.is_refusal() || reason == Reason::CacheBudgetExceeded)
 }
 
 fn failing(condition: &Condition) -> bool {

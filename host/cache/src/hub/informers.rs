@@ -19,6 +19,7 @@ use wharf_core::Gvk;
 use super::family::{Family, Move, Times};
 use super::keeper;
 use super::registration::Registration;
+use crate::budget::Budget;
 use crate::change::ChangeHandler;
 use crate::classify::{Class, Failure};
 use crate::discovery::Discovery;
@@ -64,6 +65,7 @@ pub(super) struct Hub {
     options: Options,
     metrics: Arc<dyn CacheMetrics>,
     discovery: Arc<Discovery>,
+    budget: Arc<Budget>,
     runtime: Handle,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
@@ -85,6 +87,7 @@ impl Informers {
         let discovery = Arc::new(Discovery::new(source.clone()));
         let hub = Arc::new(Hub {
             source,
+            budget: Arc::new(Budget::new(options.max_bytes)),
             options,
             metrics,
             discovery,
@@ -132,6 +135,13 @@ impl Informers {
         let mut all: Vec<_> = shared.iter().map(|shared| shared.status()).collect();
         all.sort_by(|a, b| order(&a.spec).cmp(&order(&b.spec)));
         all
+    }
+
+    /// Bytes that all stores may take, and what they have or were promised of that; `None` without
+    /// [`Options::max_bytes`]. Informers of one object by its name do not count.
+    pub fn budget(&self) -> Option<(u64, u64)> {
+        let budget = &self.hub.budget;
+        budget.limit().map(|limit| (limit, budget.used()))
     }
 
     /// Which kinds the server has.
@@ -221,6 +231,7 @@ impl Hub {
                 shared.clone(),
                 self.source.clone(),
                 self.discovery.clone(),
+                self.budget.clone(),
                 self.options.clone(),
                 not_older_than,
                 stop.clone(),
@@ -247,6 +258,7 @@ async fn follow(
     shared: Arc<Shared>,
     source: Source,
     discovery: Arc<Discovery>,
+    budget: Arc<Budget>,
     options: Options,
     not_older_than: Box<str>,
     stop: CancellationToken,
@@ -256,8 +268,9 @@ async fn follow(
     tracing::info!(%kind, %scope, "informer starts");
     loop {
         let (own, source, discovery, options) = (shared.clone(), source.clone(), discovery.clone(), options.clone());
+        let budget = budget.clone();
         let from = not_older_than.clone();
-        let run = async move { Reflector::new(&own, source, &discovery, options, from).run().await };
+        let run = async move { Reflector::new(&own, source, &discovery, &budget, options, from).run().await };
         // Counted, so that a shutdown waits for it too.
         let task = AbortOnDropHandle::new(tasks.spawn(run));
         let Some(ended) = stop.run_until_cancelled(task).await else { break };

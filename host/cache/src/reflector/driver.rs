@@ -8,6 +8,7 @@ use wharf_core::{ResourceKind, Trim};
 
 use super::machine::Machine;
 use super::step::{Decision, Health, Input, Step, StoreCall};
+use crate::budget::Budget;
 use crate::classify::{Class, Failure};
 use crate::decode::Decoder;
 use crate::discovery::{Discovery, DiscoveryError};
@@ -24,6 +25,9 @@ pub(crate) struct Reflector<'a> {
     pub(super) machine: Machine,
     pub(super) options: Options,
     pub(super) decoder: Decoder,
+    pub(super) budget: &'a Budget,
+    /// The first state has been found to fit into the memory.
+    pub(super) admitted: bool,
     resource: Option<ResourceKind>,
 }
 
@@ -33,10 +37,17 @@ pub(super) const OBJECTS_PER_TURN: usize = 64;
 impl<'a> Reflector<'a> {
     /// The first state is not older than `not_older_than`, a resourceVersion that somebody
     /// has seen already; empty if nobody has.
-    pub(crate) fn new(shared: &'a Shared, source: Source, discovery: &'a Discovery, options: Options, not_older_than: Box<str>) -> Self {
+    pub(crate) fn new(
+        shared: &'a Shared,
+        source: Source,
+        discovery: &'a Discovery,
+        budget: &'a Budget,
+        options: Options,
+        not_older_than: Box<str>,
+    ) -> Self {
         let machine = Machine::new(&options, not_older_than, rand::random::<f64>);
         let decoder = Decoder::new(shared.spec.sent_kind(), Trim::new(&options.omit, shared.spec.content == Content::Redacted));
-        Self { shared, source, discovery, machine, options, decoder, resource: None }
+        Self { shared, source, discovery, machine, options, decoder, budget, admitted: false, resource: None }
     }
 
     /// Runs until it is dropped; what was applied up to then stays whole.
@@ -70,6 +81,7 @@ impl<'a> Reflector<'a> {
             Health::Unchanged => {}
             Health::Synced => {
                 tracing::debug!(%kind, %scope, objects = self.shared.store.len(), "informer is synced");
+                self.budget.filled(self.shared.id);
                 self.shared.set_synced();
             }
             Health::Sleeping(failure) => {
@@ -104,7 +116,11 @@ impl<'a> Reflector<'a> {
             }
             Err(error) => {
                 let class = match &error {
-                    DiscoveryError::NotFound { .. } => Class::NotFound,
+                    DiscoveryError::NotFound { .. } => {
+                        // What comes back may be another kind.
+                        self.admitted = false;
+                        Class::NotFound
+                    }
                     DiscoveryError::Unauthorized { .. } => Class::Unauthorized,
                     DiscoveryError::Forbidden { .. } => Class::Forbidden,
                     DiscoveryError::Unavailable { .. } => Class::Unreachable,

@@ -14,6 +14,9 @@ impl Reflector<'_> {
     /// Gets one page and puts it into the store.
     pub(super) async fn list(&mut self, request: &ListRequest) -> Input {
         if request.first {
+            if let Err(failure) = self.admit().await {
+                return Input::ListFailed(failure);
+            }
             self.shared.begin_list(request.reason, request.resource_version.is_none());
         }
         let mut batch = Vec::with_capacity(OBJECTS_PER_TURN);

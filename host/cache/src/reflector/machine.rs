@@ -319,7 +319,7 @@ impl Machine {
     fn initial_ended(&mut self, end: End, now: Instant) -> Decision {
         let lasted = self.lasted(now);
         match end {
-            End::Refused(failure) if failure.class == Class::Unreachable => self.fail_and_refresh(failure, now),
+            End::Refused(failure) if matches!(failure.class, Class::Unreachable | Class::OverBudget) => self.fail_and_refresh(failure, now),
             End::Refused(failure) | End::Error(failure) => match failure.class {
                 Class::TooManyRequests => self.attempt_again(failure, now),
                 Class::Expired | Class::TooLarge => self.without_version(failure, now),

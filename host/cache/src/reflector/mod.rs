@@ -1,7 +1,8 @@
 //! Keeps one store equal to the server: all that exists, then what changes, for ever.
 //! `machine` decides what comes next, in the words of `step`; `driver` carries it out, with
-//! `list` and `watch` for the two kinds of answers.
+//! `list` and `watch` for the two kinds of answers; `admit` asks first what it will cost.
 
+mod admit;
 mod driver;
 mod list;
 mod machine;

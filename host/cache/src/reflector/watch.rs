@@ -40,6 +40,11 @@ struct Initial {
 impl Reflector<'_> {
     /// One watch, to its end.
     pub(super) async fn watch(&mut self, request: &WatchRequest) -> End {
+        if request.initial.is_some()
+            && let Err(failure) = self.admit().await
+        {
+            return End::Refused(failure);
+        }
         let what = self.what("watch");
         let resource = match self.resource() {
             Ok(resource) => resource,

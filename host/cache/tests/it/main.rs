@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bad_input;
+mod budget;
 mod fake;
 mod handlers;
 mod kinds;

@@ -42,6 +42,13 @@ impl Default for Limits {
     }
 }
 
+impl From<Limits> for AskedLimits {
+    fn from(limits: Limits) -> Self {
+        let Limits { memory, deadline, cpu, concurrency } = limits;
+        Self { memory: Some(memory), deadline: Some(deadline), cpu: Some(cpu), concurrency: Some(concurrency) }
+    }
+}
+
 /// Limits that somebody asks for; `None` where they have no wish. Every value that is
 /// there is within its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

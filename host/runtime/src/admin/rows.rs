@@ -25,7 +25,7 @@ pub struct PluginRow {
     pub revision: String,
     /// `sha256:…` of the serving component; empty if none serves.
     pub digest: String,
-    /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`.
+    /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`, `Draining`.
     pub state: String,
     /// Why, if it is refused or sleeps.
     pub reason: String,

@@ -16,10 +16,13 @@ use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
 use super::way::{self, Way};
 use crate::lease::{Contradiction, Timing};
+use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
 
 /// The environment variable that names the file where no flag does.
 pub const CONFIG_ENV: &str = "WHARF_CONFIG";
+
+const DEFAULTS_HINT: &str = "lower defaults.limits, or raise ceilings.limits";
 
 /// Longer paths do not fit into a Unix socket's address.
 const MAX_SOCKET_PATH: usize = 100;
@@ -35,6 +38,8 @@ pub struct Settings {
     pub cluster_plugins: ClusterPlugins,
     /// Limits where neither document nor component says anything.
     pub limits: Limits,
+    /// What tenants may have at most.
+    pub ceilings: CeilingSettings,
     /// Instances alive at once, 1 to 4096.
     pub engine_instances: u32,
     /// Threads that run guests, at least 1.
@@ -78,6 +83,15 @@ pub struct ClusterPlugins {
     pub namespaces: Namespaces,
 }
 
+/// What tenants may have at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CeilingSettings {
+    /// Of plugins and their limits.
+    pub plugins: Ceilings,
+    /// Requests of a tenant's plugins to the API server; 0: as many as they like.
+    pub requests_per_second: u32,
+}
+
 /// The settings of informers; what is not here has no knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InformerSettings {
@@ -87,6 +101,8 @@ pub struct InformerSettings {
     pub widen_after: usize,
     /// How long an informer outlives its last user, up to an hour.
     pub linger: Duration,
+    /// Bytes for the objects of all informers; `None`: a part of the memory that there is.
+    pub max_bytes: Option<u64>,
 }
 
 /// What becomes of calls that fail.
@@ -176,12 +192,14 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let deadline = layers.pick("defaults.limits.deadline", |n, p| n.duration(&Limits::DEADLINE, p));
     let cpu = layers.pick("defaults.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
     let concurrency = layers.pick("defaults.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
+    let ceilings = ceilings(layers);
     let instances = layers.pick("engine.instances", |n, p| n.integer(&(1..=4096), p));
     let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
     let weights = layers.pick("engine.tenantWeights", tenant_weights);
     let watch_timeout = layers.pick("informers.watchTimeout", |n, p| n.duration(&seconds(10, 3600), p));
     let widen_after = layers.pick("informers.widenAfter", |n, p| n.integer(&(0..=10_000), p));
     let linger = layers.pick("informers.linger", |n, p| n.duration(&seconds(0, 3600), p));
+    let informer_bytes = layers.pick("informers.maxBytes", |n, p| n.bytes(&(0..=1 << 40), p));
     let strikes = layers.pick("failures.strikes", |n, p| n.integer(&(1..=1000), p));
     let park = layers.pick("failures.parkedFor", |n, p| n.duration(&seconds(1, 24 * 3600), p));
     let max_keys = layers.pick("failures.maxKeys", |n, p| n.integer(&(1..=1_000_000), p));
@@ -201,6 +219,15 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let log_format = layers.pick("logFormat", |n, p| n.choice(&words, p));
     let drain_deadline = layers.pick("drainDeadline", |n, p| n.duration(&seconds(1, 600), p));
     let data_dir = data_dir?;
+    let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
+    let ceilings = ceilings?;
+    if let Err(refusal) = ceilings.plugins.allow(&limits.into()) {
+        layers.contradict(
+            "ceilings.limits",
+            format!("the defaults are above the ceilings: defaults.{}", refusal.message),
+            DEFAULTS_HINT.to_owned(),
+        );
+    }
     let control_socket = match socket {
         Some(path) => path,
         None => layers.derive("controlSocket", control_socket(Some(&data_dir), None).to_string_lossy().into(), socket_path)?,
@@ -209,11 +236,17 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,
         cluster_plugins: ClusterPlugins { enabled: cluster?, namespaces: cluster_namespaces? },
-        limits: Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? },
+        limits,
+        ceilings,
         engine_instances: u32::try_from(instances?).ok()?,
         engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
         tenant_weights: weights?,
-        informers: InformerSettings { watch_timeout: watch_timeout?, widen_after: usize::try_from(widen_after?).ok()?, linger: linger? },
+        informers: InformerSettings {
+            watch_timeout: watch_timeout?,
+            widen_after: usize::try_from(widen_after?).ok()?,
+            linger: linger?,
+            max_bytes: Some(informer_bytes?).filter(|bytes| *bytes > 0),
+        },
         failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
         history_bytes: usize::try_from(history?).ok()?,
         checkpoint: CheckpointSettings {
@@ -232,6 +265,18 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         log_format: log_format?,
         drain_deadline: drain_deadline?,
     })
+}
+
+fn ceilings(layers: &mut Layers<'_>) -> Option<CeilingSettings> {
+    let plugins = layers.pick("ceilings.pluginsPerTenant", |n, p| n.integer(&(1..=100_000), p));
+    let memory = layers.pick("ceilings.limits.memory", |n, p| n.bytes(&Limits::MEMORY, p));
+    let deadline = layers.pick("ceilings.limits.deadline", |n, p| n.duration(&Limits::DEADLINE, p));
+    let cpu = layers.pick("ceilings.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
+    let concurrency = layers.pick("ceilings.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
+    let requests = layers.pick("ceilings.requestsPerSecond", |n, p| n.integer(&(0..=100_000), p));
+    let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
+    let plugins = Ceilings { plugins_per_tenant: usize::try_from(plugins?).ok()?, limits };
+    Some(CeilingSettings { plugins, requests_per_second: u32::try_from(requests?).ok()? })
 }
 
 fn election(layers: &mut Layers<'_>) -> Option<ElectionSettings> {

@@ -17,8 +17,8 @@ mod yaml;
 pub use document::{DocumentError, read_documents};
 pub use example::{environment_table, example_yaml};
 pub use host::{
-    CONFIG_ENV, CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Settings, control_socket,
-    data_directory,
+    CONFIG_ENV, CeilingSettings, CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Settings,
+    control_socket, data_directory,
 };
 pub use layers::ConfigError;
 pub use origins::{Origin, Origins};

@@ -142,6 +142,18 @@ settings! {
         "Processor time of one call where neither the document nor the component says anything; 5ms to 10s. A call that needs more is ended with CpuExceeded.";
     default_concurrency: u32 = "defaults.limits.concurrency", None, "WHARF_DEFAULT_CONCURRENCY", Integer, Some("4"), "8",
         "Calls of one plugin at the same time where neither the document nor the component says anything; 1 to 64. Calls for one object never overlap, whatever this is.";
+    ceiling_plugins: u32 = "ceilings.pluginsPerTenant", None, "WHARF_CEILING_PLUGINS_PER_TENANT", Integer, Some("1000"), "10",
+        "Plugins that one tenant (the namespace of a plugin) may have; 1 to 100000. Those that come when there are so many are refused (CeilingExceeded) until others go; a lower ceiling takes none away.";
+    ceiling_memory: String = "ceilings.limits.memory", None, "WHARF_CEILING_MEMORY", Text, Some("256Mi"), "128Mi",
+        "The most that spec.limits.memory, or the component itself, may ask for; 1Mi to 256Mi. A plugin that asks for more is refused (CeilingExceeded).";
+    ceiling_deadline: String = "ceilings.limits.deadline", None, "WHARF_CEILING_DEADLINE", Text, Some("1m"), "10s",
+        "The same of spec.limits.deadline; 10ms to 1m.";
+    ceiling_cpu: String = "ceilings.limits.cpu", None, "WHARF_CEILING_CPU", Text, Some("10s"), "1s",
+        "The same of spec.limits.cpu; 5ms to 10s.";
+    ceiling_concurrency: u32 = "ceilings.limits.concurrency", None, "WHARF_CEILING_CONCURRENCY", Integer, Some("64"), "8",
+        "The same of spec.limits.concurrency; 1 to 64.";
+    ceiling_requests: u32 = "ceilings.requestsPerSecond", None, "WHARF_CEILING_REQUESTS_PER_SECOND", Integer, Some("200"), "50",
+        "Requests to the API server that the plugins of one tenant may make in a second, Events included; 0 to 100000, where 0 sets no bound. Twice as many may come at once; then requests wait for up to a second, and beyond that the plugin is told that it is throttled. What is read from the cache is no request.";
     engine_instances: u32 = "engine.instances", Some("--engine-instances"), "WHARF_ENGINE_INSTANCES", Integer, Some("256"), "64",
         "Guest instances that may be alive at once, over all plugins; 1 to 4096. Each reserves 8 GiB of address space, not memory. Further calls wait.";
     engine_threads: usize = "engine.threads", Some("--engine-threads"), "WHARF_ENGINE_THREADS", Integer, Some("0"), "2",
@@ -154,6 +166,8 @@ settings! {
         "If more namespaces than this of one kind are asked for, one watch of the whole cluster serves them all, if the host may list it; 0 to 10000. It holds the objects of all namespaces.";
     informers_linger: String = "informers.linger", None, "WHARF_INFORMERS_LINGER", Text, Some("0s"), "1m",
         "How long a watch is kept that no plugin needs any more; 0s to 1h.";
+    informers_max_bytes: String = "informers.maxBytes", None, "WHARF_INFORMERS_MAX_BYTES", Text, Some("0"), "2Gi",
+        "Memory for the objects of all watches; 0 to 1024Gi. A plugin whose subscriptions would not fit into what is left is refused (CacheBudgetExceeded) before anything of them is read; what is watched already may grow beyond it. 0 is 60 % of the container's memory limit, or of the machine's memory.";
     failures_strikes: u32 = "failures.strikes", None, "WHARF_FAILURES_STRIKES", Integer, Some("5"), "3",
         "So many calls in a row that trap, or that the host ends, park a key; 1 to 1000. A parked key waits for a change of its object, for `wharf retry`, for a new revision, or for parkedFor.";
     failures_parked_for: String = "failures.parkedFor", None, "WHARF_FAILURES_PARKED_FOR", Text, Some("30m"), "10m",
@@ -218,7 +232,7 @@ mod tests {
 
     #[test]
     fn names_follow_one_rule() {
-        assert!(SETTINGS.len() < 48, "keep it small");
+        assert!(SETTINGS.len() < 64, "keep it small");
         for (i, setting) in SETTINGS.iter().enumerate() {
             if let Some(flag) = setting.flag {
                 let env = format!("WHARF_{}", flag.strip_prefix("--").unwrap().replace('-', "_").to_uppercase());

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
@@ -339,6 +340,11 @@ impl Dispatcher {
     /// Enqueues a key; of several causes the last one is told to the guest, but no cause is
     /// ever hidden behind a pass over everything.
     pub(super) fn enqueue(&self, key: TargetKey, cause: Cause) {
+        self.enqueue_after(key, cause, None);
+    }
+
+    /// The same, not before that time; another cause may bring the key earlier.
+    pub(super) fn enqueue_after(&self, key: TargetKey, cause: Cause, after: Option<Duration>) {
         {
             let mut state = self.state.lock();
             let pass = matches!(cause, Cause::InitialList | Cause::Resync | Cause::Reload);
@@ -349,7 +355,7 @@ impl Dispatcher {
                 state.initial.expect(&key);
             }
         }
-        self.queue.add_with(key, Add { priority: priority(cause), ..Add::default() });
+        self.queue.add_with(key, Add { priority: priority(cause), after, ..Add::default() });
     }
 }
 

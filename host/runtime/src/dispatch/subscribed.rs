@@ -181,8 +181,18 @@ impl Subscribed {
     /// Why the plugin is not told of something it is subscribed to: the first watch that
     /// cannot work, with its reason.
     pub fn trouble(&self) -> Option<(Reason, String)> {
+        self.trouble_of(|_| true)
+    }
+
+    /// The same of the watches that [`Self::settle`] waits for.
+    pub fn unsettled(&self) -> Option<(Reason, String)> {
+        self.trouble_of(|registration| !registration.settled())
+    }
+
+    fn trouble_of(&self, concerns: impl Fn(&Registration) -> bool) -> Option<(Reason, String)> {
         self.kinds.values().find_map(|kind| {
-            kind.attached.iter().find_map(|attached| match attached.registration.state() {
+            let mut attached = kind.attached.iter().filter(|attached| concerns(&attached.registration));
+            attached.find_map(|attached| match attached.registration.state() {
                 InformerState::Sleeping { reason } => Some((reason, format!("{}: {}", kind.subscription.kind, reason.summary()))),
                 InformerState::Failing { reason, message } => Some((reason, format!("{}: {message}", kind.subscription.kind))),
                 InformerState::Starting | InformerState::Synced | InformerState::Stopped => None,

@@ -23,6 +23,11 @@ use super::worker;
 /// How long a swap waits for stores that are behind; they are by milliseconds, if at all.
 pub(super) const CATCH_UP: Duration = Duration::from_secs(10);
 
+/// A replay goes through a thousand keys a second, so that the swap of a plugin with very many objects is
+/// no storm of requests for whatever its handlers ask, and one of a small plugin is over at once.
+const REPLAY_EACH: Duration = Duration::from_millis(1);
+const REPLAY_AT_ONCE: Duration = Duration::from_millis(100);
+
 /// What is delivered again when a revision goes into service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaying {
@@ -98,11 +103,11 @@ impl Dispatcher {
             // was costs one look. What is replayed does not stand in the way of what has changed.
             let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
             let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
-            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
             keys.extend(related.into_iter().map(|key| (key, Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.related).map(|key| (key.clone(), Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
-            keys.extend(stored.into_iter().map(|key| (key, Cause::InitialList)));
+            keys.extend(stored.into_iter().filter(|key| !replayed.contains(key)).map(|key| (key, Cause::InitialList)));
+            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
             (old, keys, first, taken, given_up)
         };
         let_go(given_up);
@@ -116,11 +121,17 @@ impl Dispatcher {
                 self.note(key, What::Dropped { by: Dropped::OnlyIfChanged, version: 0 });
             }
         }
+        let mut replayed = 0;
         for (key, cause) in keys {
+            // What a withdrawn revision has done is put right without delay.
+            let after = (cause == Cause::Reload && matches!(replaying, Replaying::Policy(_))).then(|| {
+                replayed += 1;
+                spread(replayed)
+            });
             if first && cause == Cause::InitialList {
                 self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
             }
-            self.enqueue(key, cause);
+            self.enqueue_after(key, cause, after);
         }
         self.run_workers(concurrency, threads.as_ref());
         if !self.held.load(Ordering::SeqCst) {
@@ -157,6 +168,12 @@ impl Dispatcher {
             }
         }
     }
+}
+
+/// When the so-manieth key of a replay is due: a tenth of a second's worth at once, and then as many as
+/// the rate says. A live change of such a key is not held back.
+fn spread(number: u32) -> Duration {
+    (REPLAY_EACH * number).saturating_sub(REPLAY_AT_ONCE)
 }
 
 impl State {

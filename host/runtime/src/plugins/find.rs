@@ -20,7 +20,7 @@ impl Registry {
         let plugin = plugins.get(name)?;
         let refused = match &plugin.status.lock().state {
             PluginState::Refused(refusal) => Some(refusal.clone()),
-            PluginState::Starting | PluginState::Standby | PluginState::Serving | PluginState::Suspended => None,
+            PluginState::Starting | PluginState::Standby | PluginState::Serving | PluginState::Suspended | PluginState::Draining => None,
         };
         Some((Arc::clone(&plugin.dispatcher), refused))
     }

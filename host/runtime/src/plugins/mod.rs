@@ -8,6 +8,7 @@
 
 pub mod bake;
 pub mod book;
+pub mod ceilings;
 pub mod cluster;
 pub mod component;
 mod config_maps;

@@ -43,6 +43,8 @@ pub enum PluginState {
     Refused(Refusal),
     /// The document says `suspend: true`.
     Suspended,
+    /// No source names it any more; what it has in flight ends.
+    Draining,
 }
 
 impl PluginState {
@@ -54,6 +56,7 @@ impl PluginState {
             Self::Serving => "Serving",
             Self::Refused(_) => "Refused",
             Self::Suspended => "Suspended",
+            Self::Draining => "Draining",
         }
     }
 }
@@ -98,10 +101,12 @@ pub struct Registry {
     /// Where revisions are kept, if they can be.
     pub(super) revisions: Option<Arc<Revisions>>,
     pub(super) plugins: Mutex<BTreeMap<PluginName, Plugin>>,
+    /// Those that their tenants may have.
+    admitted: Mutex<BTreeSet<PluginName>>,
     /// Where not even a plugin's name could be read.
     unreadable: Mutex<BTreeMap<Origin, Refusal>>,
     /// Removed ones that still drain. A new plugin of such a name has to wait.
-    leaving: Mutex<BTreeSet<PluginName>>,
+    leaving: Mutex<BTreeMap<PluginName, Leaving>>,
     left: Notify,
     drains: TaskTracker,
     loaded: AtomicBool,
@@ -116,6 +121,13 @@ pub(super) struct Plugin {
     origin: Origin,
     stop: CancellationToken,
     task: JoinHandle<()>,
+}
+
+/// A plugin that drains, as it is shown.
+struct Leaving {
+    dispatcher: Arc<Dispatcher>,
+    status: Arc<Mutex<Status>>,
+    origin: Origin,
 }
 
 pub(super) struct Status {
@@ -137,6 +149,7 @@ impl Registry {
             shared,
             revisions,
             plugins: Mutex::default(),
+            admitted: Mutex::default(),
             unreadable: Mutex::default(),
             leaving: Mutex::default(),
             left: Notify::new(),
@@ -154,6 +167,7 @@ impl Registry {
                 if !self.loaded() {
                     self.remember(&mut now).await;
                 }
+                self.stage.ceilings.admit(&mut now, &mut self.admitted.lock());
                 self.apply(now);
             }
             if extent == Extent::Whole {
@@ -186,12 +200,11 @@ impl Registry {
         (starting, plugins.values().filter(serves).count())
     }
 
-    /// The state of every plugin, by name.
+    /// The state of every plugin, by name; those that drain come last.
     pub fn status(&self) -> Vec<PluginStatus> {
-        let plugins = self.plugins.lock();
-        let row = |(name, plugin): (&PluginName, &Plugin)| {
-            let status = plugin.status.lock();
-            let subscribed = plugin.dispatcher.subscribed();
+        let row = |name: &PluginName, dispatcher: &Dispatcher, status: &Mutex<Status>, origin: Origin| {
+            let status = status.lock();
+            let subscribed = dispatcher.subscribed();
             let mut subscriptions: Vec<String> = subscribed.subscriptions().map(|s| format!("{}={}", s.name, s.kind)).collect();
             subscriptions.sort();
             PluginStatus {
@@ -199,7 +212,7 @@ impl Registry {
                 state: status.state.clone(),
                 revision: status.revision.clone(),
                 digest: status.digest.clone(),
-                origin: plugin.wish.borrow().origin.clone(),
+                origin,
                 generation: status.generation,
                 since: status.since,
                 paused: status.paused,
@@ -207,11 +220,16 @@ impl Registry {
                 step: status.progress.now(),
                 trouble: subscribed.trouble(),
                 subscriptions,
-                concurrency: plugin.dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
-                stats: plugin.dispatcher.stats(),
+                concurrency: dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
+                stats: dispatcher.stats(),
             }
         };
-        plugins.iter().map(row).collect()
+        let plugins = self.plugins.lock();
+        let served = plugins.iter().map(|(name, p)| row(name, &p.dispatcher, &p.status, p.wish.borrow().origin.clone()));
+        let mut rows: Vec<PluginStatus> = served.collect();
+        let leaving = self.leaving.lock();
+        rows.extend(leaving.iter().map(|(name, p)| row(name, &p.dispatcher, &p.status, p.origin.clone())));
+        rows
     }
 
     /// Drains all plugins at once. Returns how many calls had to be cancelled.
@@ -239,6 +257,8 @@ impl Registry {
                 return;
             }
         };
+        // Who has served before goes first, where a tenant has too many.
+        self.admitted.lock().extend(names.iter().cloned());
         for name in names.into_iter().filter(|name| !wishes.plugins.contains_key(name)).collect::<Vec<_>>() {
             let unread = wishes.unreadable.iter().next().map(|(origin, refusal)| {
                 let message = format!("no source names it, but {origin} cannot be read: {}", refusal.message);
@@ -298,20 +318,29 @@ impl Registry {
     /// Drains a removed plugin beside everything else; what is running has as long as one
     /// call may take.
     fn leave(self: &Arc<Self>, name: PluginName, plugin: Plugin) {
-        self.leaving.lock().insert(name.clone());
+        let (dispatcher, status, origin) = (Arc::clone(&plugin.dispatcher), Arc::clone(&plugin.status), plugin.origin.clone());
+        let since = Instant::now();
+        self.leaving.lock().insert(name.clone(), Leaving { dispatcher, status, origin });
         let registry = Arc::clone(self);
         self.drains.spawn(async move {
             let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |serving| serving.limits.deadline);
-            end(plugin, deadline).await;
+            let status = Arc::clone(&plugin.status);
+            stop(&plugin.stop, plugin.task).await;
+            // Nobody else writes it any more.
+            {
+                let mut status = status.lock();
+                (status.state, status.since) = (PluginState::Draining, since);
+            }
+            let cancelled = plugin.dispatcher.drain(deadline).await;
             registry.forget(&name).await;
-            PluginRemoved { plugin: &name.to_string() }.emit(&registry.shared.metrics);
+            PluginRemoved { plugin: &name.to_string(), duration: since.elapsed(), cancelled }.emit(&registry.shared.metrics);
             registry.leaving.lock().remove(&name);
             registry.left.notify_one();
         });
     }
 
     fn wish(self: &Arc<Self>, name: PluginName, wish: Wish) {
-        if self.leaving.lock().contains(&name) {
+        if self.leaving.lock().contains_key(&name) {
             return;
         }
         let mut plugins = self.plugins.lock();
@@ -349,9 +378,13 @@ impl Registry {
 }
 
 async fn end(plugin: Plugin, deadline: Duration) -> usize {
-    plugin.stop.cancel();
-    plugin.task.abort();
-    // Ended or aborted: either way no swap comes any more.
-    let _ended = plugin.task.await;
+    stop(&plugin.stop, plugin.task).await;
     plugin.dispatcher.drain(deadline).await
+}
+
+async fn stop(stop: &CancellationToken, task: JoinHandle<()>) {
+    stop.cancel();
+    task.abort();
+    // Ended or aborted: either way no swap comes any more.
+    let _ended = task.await;
 }

@@ -13,6 +13,7 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
 use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
 
+use super::ceilings::Ceilings;
 use super::component::Component;
 use super::desired::Refusal;
 use super::progress::{Progress, Step};
@@ -37,6 +38,8 @@ pub struct Stage {
     pub max_component_bytes: u64,
     /// Limits where neither document nor component names any.
     pub defaults: Limits,
+    /// What the operator allows at most.
+    pub ceilings: Ceilings,
 }
 
 /// A component that is ready to be instantiated, and its bytes.
@@ -105,12 +108,14 @@ impl Stage {
         progress: &Progress,
     ) -> Result<Staged, Refusal> {
         progress.begin(Step::Check);
+        self.ceilings.allow(&document.limits)?;
         let ports = self.ports.make(document, Arc::downgrade(dispatcher));
         // What the component itself would like is known only after it was asked.
         let first = document.limits.fill(&self.defaults);
         let probe = self.prepare(artifact, document, first, &ports)?;
         progress.begin(Step::Probe);
         let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        self.ceilings.allow(&limits.into())?;
         progress.begin(Step::Resolve);
         self.place(&mut subscriptions, document).await?;
         let revision = if limits == first { probe } else { self.prepare(artifact, document, limits, &ports)? };

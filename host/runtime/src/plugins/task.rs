@@ -34,6 +34,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 /// Watches that have not synced after this time are worth a word.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often it is looked why watches are not known yet.
+const SETTLE_LOOK: Duration = Duration::from_secs(1);
+
 /// How often the numbers of a revision that bakes are looked at; each strike is looked at at once.
 const BAKE_LOOK: Duration = Duration::from_secs(1);
 
@@ -354,16 +357,20 @@ impl Task {
         Some(Goal::Before(good, withdrawn))
     }
 
-    /// Waits until the state of every watch is known, and says so if that takes long.
+    /// Waits until the state of every watch is known, and says so if that takes long, or if there is no
+    /// room for what would be watched.
     async fn settle(&self, subscribed: &Subscribed) {
         let settled = subscribed.settle();
         tokio::pin!(settled);
-        if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
-            return;
+        let patience = Instant::now() + PATIENCE;
+        while tokio::time::timeout(SETTLE_LOOK, &mut settled).await.is_err() {
+            let trouble = subscribed.unsettled();
+            let no_room = trouble.as_ref().is_some_and(|(reason, _)| *reason == Reason::CacheBudgetExceeded);
+            if no_room || patience <= Instant::now() {
+                let (reason, message) = trouble.unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
+                self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
+            }
         }
-        let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-        self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
-        settled.await;
     }
 
     /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another

@@ -17,6 +17,7 @@ use wharf_cache::{DiscoveryError, Informers};
 use wharf_core::{Gvk, ResourceKind};
 use wharf_engine::ApiError;
 
+use super::rate::Rate;
 use crate::lease::Tenure;
 
 /// The largest answer that is read, in bytes. The API server itself stores 1.5 MB per
@@ -51,6 +52,7 @@ pub struct Api {
     informers: Informers,
     identity: Identity,
     tenure: Tenure,
+    rate: Option<Arc<Rate>>,
 }
 
 /// One request, apart from where it goes.
@@ -68,7 +70,7 @@ pub struct Call<'a> {
 impl Api {
     /// The API server for one identity.
     pub fn new(client: kube::Client, informers: Informers, identity: Identity) -> Self {
-        Self { client, informers, identity, tenure: Tenure::always() }
+        Self { client, informers, identity, tenure: Tenure::always(), rate: None }
     }
 
     /// The same server, to which nothing is written when this host leads no more.
@@ -81,6 +83,12 @@ impl Api {
     #[must_use]
     pub fn with_identity(&self, identity: Identity) -> Self {
         Self { identity, ..self.clone() }
+    }
+
+    /// The same server, asked no more often than that.
+    #[must_use]
+    pub(super) fn at_the_rate(self, rate: Arc<Rate>) -> Self {
+        Self { rate: Some(rate), ..self }
     }
 
     /// Finds a kind on the server (cached).
@@ -117,6 +125,9 @@ impl Api {
     /// What the server said, in the contract's words. Cancel safe, but a write may have
     /// been carried out when the future is dropped.
     pub async fn send(&self, call: Call<'_>) -> Result<String, ApiError> {
+        if let Some(rate) = &self.rate {
+            tokio::time::sleep(rate.turn().map_err(ApiError::Throttled)?).await;
+        }
         match tokio::time::timeout(TIMEOUT, self.exchange(call)).await {
             Ok(answer) => answer,
             Err(_) => Err(ApiError::Unavailable(format!("no answer within {} s", TIMEOUT.as_secs()))),

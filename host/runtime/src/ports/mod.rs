@@ -6,6 +6,8 @@
 pub mod api;
 mod cluster;
 mod plugin;
+mod rate;
 pub mod recorder;
 
 pub use plugin::{PluginPorts, PortsFactory};
+pub use rate::Rates;

@@ -10,6 +10,7 @@ use wharf_engine::{ApiError, CallInfo, DeleteOptions, Document, Level, ListOptio
 
 use super::api::{Api, Identity};
 use super::cluster::Cluster;
+use super::rate::Rates;
 use super::recorder::{Record, Recorder};
 use crate::dispatch::Dispatcher;
 use crate::telemetry::events::{GrantDenied, GuestLog};
@@ -26,6 +27,8 @@ pub struct PortsFactory {
     pub recorder: Recorder,
     /// Where host calls and log lines are counted.
     pub metrics: Arc<Metrics>,
+    /// How often tenants may ask the API server.
+    pub rates: Rates,
 }
 
 impl PortsFactory {
@@ -36,10 +39,11 @@ impl PortsFactory {
         let identity = Identity::of(&name.namespace, document.service_account.as_deref());
         let mut manager = format!("wharf/{name}");
         manager.truncate(manager.floor_char_boundary(MAX_FIELD_MANAGER));
+        let api = self.api.with_identity(identity).at_the_rate(self.rates.of(&name.namespace));
         Arc::new(PluginPorts {
             label: name.to_string().into(),
             revision: OnceLock::new(),
-            cluster: Cluster::new(self.api.with_identity(identity), manager, dispatcher),
+            cluster: Cluster::new(api, manager, dispatcher),
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
         })

@@ -109,7 +109,9 @@ fn accepted(state: &PluginState) -> Condition {
     match state {
         PluginState::Refused(refusal) => Condition::new("Accepted", false, refusal.reason.as_str(), whole(refusal)),
         PluginState::Starting => Condition { status: "Unknown", ..Condition::new("Accepted", false, "Starting", "it is being looked at") },
-        PluginState::Standby | PluginState::Serving | PluginState::Suspended => Condition::new("Accepted", true, "Accepted", ""),
+        PluginState::Standby | PluginState::Serving | PluginState::Suspended | PluginState::Draining => {
+            Condition::new("Accepted", true, "Accepted", "")
+        }
     }
 }
 
@@ -121,6 +123,7 @@ fn ready(plugin: &PluginStatus) -> Condition {
         _ if plugin.paused => no("Paused", "an operator has paused it; `wharf resume` goes on"),
         _ if !plugin.revision.is_empty() => Condition::new("Ready", true, "Serving", format!("revision {} serves", plugin.revision)),
         PluginState::Refused(refusal) => no(refusal.reason.as_str(), &line(&refusal.message)),
+        PluginState::Draining => no("Draining", "what it has in flight ends"),
         PluginState::Standby => no("Standby", "another host leads"),
         PluginState::Starting | PluginState::Serving => no("Starting", "its first revision is on its way"),
     }

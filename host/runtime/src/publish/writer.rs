@@ -22,7 +22,7 @@ use super::resources::Resources;
 use super::told::Told;
 use crate::clock::Clock;
 use crate::lease::Tenure;
-use crate::plugins::{Origin, Registry};
+use crate::plugins::{Origin, PluginState, Registry};
 use crate::telemetry::events::StatusNotWritten;
 use crate::telemetry::metrics::Metrics;
 
@@ -251,7 +251,9 @@ fn outlooks(registry: &Registry) -> BTreeMap<ObjectKey, Outlook> {
     };
     let unreadable = registry.unreadable();
     let unreadable = unreadable.iter().filter_map(|(origin, refusal)| Some((key(origin)?, Outlook::unreadable(refusal))));
-    let plugins = registry.status();
+    let mut plugins = registry.status();
+    // Of these the resource is gone, or is another one by now.
+    plugins.retain(|plugin| plugin.state != PluginState::Draining);
     let plugins = plugins.iter().filter_map(|plugin| Some((key(&plugin.origin)?, Outlook::of(plugin))));
     unreadable.chain(plugins).collect()
 }

@@ -26,6 +26,9 @@ pub struct Scenario {
     /// More flags of `wharf run`.
     #[serde(default)]
     pub host_args: Vec<String>,
+    /// Settings of the host, as in its configuration file.
+    #[serde(default)]
+    pub host_config: Map<String, Value>,
     /// ServiceAccount of `${ns}` that the host runs as; without one it has all rights. One of
     /// the objects in `before`.
     #[serde(default)]
@@ -136,7 +139,9 @@ pub enum Step {
     ApplyComponent(Component),
     /// Cuts the host's connections to the API server and refuses new ones.
     CutWatch,
-    /// Lets the host connect again.
+    /// Lets the API server's answers reach the host at so many bytes a second, for each connection.
+    SlowApiServer(u64),
+    /// Lets the host connect again, and as fast as it can.
     RestoreWatch,
     /// Stops the API server (`ownCluster` only).
     StopApiServer,

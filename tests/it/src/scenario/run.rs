@@ -77,11 +77,20 @@ impl Run {
         }
         folder.publish()?;
         let proxy = Proxy::start(cluster.address()).await?;
+        let mut args = scenario.host_args.clone();
+        if !scenario.host_config.is_empty() {
+            let file = home.path().join("host.yaml");
+            let mut config = scenario.host_config.clone();
+            config.insert("apiVersion".into(), "config.wharf.dev/v1alpha1".into());
+            config.insert("kind".into(), "HostConfiguration".into());
+            fs::write(&file, serde_json::to_vec(&config)?).context("write the host's configuration")?;
+            args.push(format!("--config={}", file.display()));
+        }
         let options = HostOptions {
             plugins: folder.path().to_path_buf(),
             kubeconfig: home.path().join("kubeconfig"),
             data: home.path().join("data"),
-            args: scenario.host_args.clone(),
+            args,
         };
         fs::create_dir(&options.data).context("make the data folder")?;
         match &scenario.host_account {

@@ -41,6 +41,10 @@ impl Run {
                 self.proxy.cut();
                 Ok(())
             }
+            Step::SlowApiServer(bytes_per_second) => {
+                self.proxy.slow_down(*bytes_per_second);
+                Ok(())
+            }
             Step::RestoreWatch => {
                 self.proxy.restore();
                 Ok(())

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use serde_json::Value;
-use wharf_testkit::{Host, Line, Signal, until};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use wharf_testkit::{Host, Line, Signal, paths, until};
 
 use crate::books::Books;
 use crate::judge::{Told, lost, wrong};
@@ -42,10 +42,20 @@ impl Scene {
 
     /// A host that runs for the lease, with a data folder of its own.
     fn host(&mut self) -> Result<Host> {
+        self.host_with(&[])
+    }
+
+    /// The same with more flags.
+    fn host_with(&mut self, more: &[&str]) -> Result<Host> {
         self.hosts += 1;
         let mut args = vec!["--config", &self.config, "--leader-elect"];
-        args.extend(TIMES);
+        args.extend(TIMES.iter().chain(more));
         self.lab.start_in(&format!("data/{}", self.hosts), &args)
+    }
+
+    /// What kubectl says in the namespace of the test.
+    async fn kubectl(&self, args: &[&str]) -> Result<String> {
+        self.lab.cluster.kubectl(&[&["--namespace", "told"], args].concat(), None).await
     }
 
     /// One that stands by: ready, with all loaded, and nothing called.
@@ -195,4 +205,35 @@ async fn a_checkpoint_of_a_host_without_an_election_is_left_alone() -> Result<()
     ensure!(elected.calls(&scene.plugin).is_empty(), "it called a plugin");
     scene.write(3).await?;
     scene.told_all(&alone).await
+}
+
+/// The status of a resource is the leader's to write: after a takeover the next one tells what becomes of it, and
+/// names itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
+    const ARGS: [&str; 2] = ["--cluster-plugins=true", "--plugin-namespaces=told"];
+    let mut scene = Scene::new("told").await?;
+    let crd = paths::root().join("deploy/kustomize/base/crd.yaml");
+    scene.kubectl(&["apply", "--server-side", "-f", &crd.display().to_string()]).await?;
+    scene.kubectl(&["wait", "crd/plugins.wharf.dev", "--for=condition=Established", "--timeout=60s"]).await?;
+    let document = json!({
+        "apiVersion": "wharf.dev/v1alpha1", "kind": "Plugin", "metadata": {"name": "resource", "namespace": "told"},
+        "spec": {"component": {"file": "probe.wasm"}},
+    });
+    scene.lab.cluster.api().apply(&document).await?;
+    let mut first = scene.host_with(&ARGS)?;
+    leads(&first).await?;
+    scene.kubectl(&["wait", "plg/resource", "--for=condition=Ready", "--timeout=120s"]).await?;
+    let leader = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.replicas[*].name}"]).await?;
+    let second = scene.host_with(&ARGS)?;
+    second.ready().await?;
+    first.kill().await?;
+    scene.kubectl(&["patch", "plg/resource", "--type=merge", "-p", r#"{"spec":{"suspend":true}}"#]).await?;
+    leads(&second).await?;
+    scene.kubectl(&["wait", "plg/resource", "--for=jsonpath={.status.conditions[1].reason}=Suspended", "--timeout=120s"]).await?;
+    let status = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.observedGeneration} {.status.replicas[*].name}"]).await?;
+    let (generation, next) = status.trim().split_once(' ').context("no replica")?;
+    ensure!(generation == "2" && !next.contains(' '), "one host tells of the second generation: {status}");
+    ensure!(!leader.trim().is_empty(), "the first leader has named itself");
+    Ok(())
 }

@@ -8,10 +8,11 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Limits;
 
 use crate::config::{
-    CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS, Settings, Way,
-    control_socket, environment_table, example_yaml,
+    CeilingSettings, CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS,
+    Settings, Way, control_socket, environment_table, example_yaml,
 };
 use crate::lease::Timing;
+use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/host.example.yaml");
@@ -35,10 +36,17 @@ fn defaults() {
         allow_bare: false,
         cluster_plugins: ClusterPlugins { enabled: false, namespaces: Namespaces::All },
         limits: Limits::default(),
+        ceilings: CeilingSettings {
+            plugins: Ceilings {
+                plugins_per_tenant: 1000,
+                limits: Limits { memory: 256 << 20, deadline: Duration::from_secs(60), cpu: Duration::from_secs(10), concurrency: 64 },
+            },
+            requests_per_second: 200,
+        },
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
         tenant_weights: BTreeMap::new(),
-        informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO },
+        informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO, max_bytes: None },
         failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
         history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),

@@ -118,13 +118,18 @@ impl PluginRefused<'_> {
 pub struct PluginRemoved<'a> {
     /// The plugin, `namespace/name`.
     pub plugin: &'a str,
+    /// How long it took until nothing of it ran any more.
+    pub duration: Duration,
+    /// Calls that did not end in time.
+    pub cancelled: usize,
 }
 
 impl PluginRemoved<'_> {
     /// Logs, and removes the plugin's series.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.remove_plugin(self.plugin);
-        tracing::info!(target: "wharf::plugin", plugin = self.plugin, "plugin removed");
+        let drain_ms = u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(target: "wharf::plugin", plugin = self.plugin, drain_ms, cancelled = self.cancelled, "plugin removed");
     }
 }
 
@@ -216,8 +221,9 @@ mod tests {
         serving(&metrics, "2-def", true);
         let text = metrics.encode().unwrap();
         assert!(text.contains("2-def") && !text.contains("1-abc"), "{text}");
-        let lines = capture(|| PluginRemoved { plugin: PLUGIN }.emit(&metrics));
+        let lines = capture(|| PluginRemoved { plugin: PLUGIN, duration: Duration::from_millis(7), cancelled: 1 }.emit(&metrics));
         assert_eq!((&lines[0]["message"], &lines[0]["plugin"]), (&json!("plugin removed"), &json!(PLUGIN)));
+        assert_eq!((&lines[0]["drain_ms"], &lines[0]["cancelled"]), (&json!(7), &json!(1)));
         assert!(!metrics.encode().unwrap().contains(PLUGIN));
     }
 

@@ -97,6 +97,7 @@ fn host() -> Arc<Metrics> {
             last_event_age: Some(Duration::from_secs(objects)),
         };
         now.informers.extend([sample(10, true), sample(5, true)]);
+        now.cache = Some((300 << 20, 1 << 20));
         now.checkpoint = Some(CheckpointSample { keys: 10, bytes: 1500, body_bytes: 4000, failing: false });
     });
     metrics

@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub plugins: Vec<PluginSample>,
     /// Of informers; those of one kind are added up.
     pub informers: Vec<InformerSample>,
+    /// Memory that the stores of all informers may take, and what they have or expect of it.
+    pub cache: Option<(u64, u64)>,
     /// Of the checkpoints, if there are any.
     pub checkpoint: Option<CheckpointSample>,
 }
@@ -164,6 +166,10 @@ impl Collector for Pulled {
         encode_queues(&mut encoder, &now.queues)?;
         encode_plugins(&mut encoder, &now.plugins)?;
         encode_informers(&mut encoder, &now.informers)?;
+        if let Some((budget, used)) = now.cache {
+            plain(&mut encoder, "wharf_cache_budget_bytes", "Memory for the objects of all informers", budget)?;
+            plain(&mut encoder, "wharf_cache_used_bytes", "Memory that these objects take, or will when their first list is read", used)?;
+        }
         encode_checkpoint(&mut encoder, now.checkpoint)
     }
 }
@@ -176,9 +182,14 @@ fn encode_checkpoint(encoder: &mut DescriptorEncoder<'_>, checkpoint: Option<Che
         ("wharf_checkpoint_body_bytes", "Bytes of last states that are written down, compressed", body_bytes),
         ("wharf_checkpoint_failing", "Whether the last write failed", u64::from(failing)),
     ] {
-        encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?.encode_gauge(&value)?;
+        plain(encoder, name, help, value)?;
     }
     Ok(())
+}
+
+/// Writes a family that has one series, without labels.
+fn plain(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
+    encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?.encode_gauge(&value)
 }
 
 fn encode_queues(encoder: &mut DescriptorEncoder<'_>, queues: &[QueueSample]) -> Result<(), fmt::Error> {
