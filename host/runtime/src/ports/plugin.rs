@@ -12,6 +12,7 @@ use super::api::{Api, Identity};
 use super::cluster::Cluster;
 use super::recorder::{Record, Recorder};
 use crate::dispatch::Dispatcher;
+use crate::telemetry::LogHandle;
 use crate::telemetry::events::{GrantDenied, GuestLog};
 use crate::telemetry::metrics::Metrics;
 
@@ -26,6 +27,8 @@ pub struct PortsFactory {
     pub recorder: Recorder,
     /// Where host calls and log lines are counted.
     pub metrics: Arc<Metrics>,
+    /// What plugins may log.
+    pub log: LogHandle,
 }
 
 impl PortsFactory {
@@ -42,6 +45,7 @@ impl PortsFactory {
             cluster: Cluster::new(self.api.with_identity(identity), manager, dispatcher),
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
+            log: self.log.clone(),
         })
     }
 }
@@ -53,6 +57,7 @@ pub struct PluginPorts {
     cluster: Cluster,
     recorder: Recorder,
     metrics: Arc<Metrics>,
+    log: LogHandle,
 }
 
 impl PluginPorts {
@@ -80,7 +85,7 @@ impl PluginPorts {
 #[async_trait]
 impl Ports for PluginPorts {
     fn log_enabled(&self, level: Level) -> bool {
-        GuestLog::enabled(level)
+        GuestLog::enabled(level, self.log.level_of(&self.label))
     }
 
     fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {
