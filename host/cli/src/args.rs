@@ -1,14 +1,17 @@
 //! What was typed. Pure data: what it means is worked out by the commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wharf_runtime::config::{Layer, Secret};
 
+mod host;
 mod plugin;
 
 pub use crate::invoke::args::InvokeArgs;
-pub use plugin::{DescribeArgs, HistoryArgs, OrderArgs, RollbackArgs};
+pub use host::{LogLevelArgs, LogOutput, LogsArgs, SortBy, TopArgs};
+pub use plugin::{DescribeArgs, DrainArgs, ExplainArgs, HistoryArgs, OrderArgs, PageOutput, PluginArgs, RetryArgs, RollbackArgs};
 
 /// Host for Kubernetes event handlers written as WebAssembly components.
 #[derive(Debug, Parser)]
@@ -40,6 +43,12 @@ pub enum Command {
     Retry(RetryArgs),
     /// Show all that a host says of one plugin
     Describe(DescribeArgs),
+    /// Show what plugins cost: processor, memory, calls
+    Top(TopArgs),
+    /// Print what a running host has logged, of one plugin or all, and what it logs from now on
+    Logs(LogsArgs),
+    /// Show or change what a running host logs, of one plugin or all
+    LogLevel(LogLevelArgs),
     /// Stage what is wished of a plugin once more, also if it was withdrawn
     Reload(OrderArgs),
     /// Go back to an earlier revision of a plugin
@@ -50,6 +59,8 @@ pub enum Command {
     Pause(OrderArgs),
     /// Call a paused plugin for what has happened
     Resume(OrderArgs),
+    /// Pause plugins and wait until their calls in flight have ended
+    Drain(DrainArgs),
     /// Show objects of the cluster, and each change
     Watch(Box<WatchArgs>),
     /// Print the roles that a set of Plugin documents needs
@@ -216,7 +227,7 @@ pub enum InspectOutput {
 /// `wharf get`.
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// plugins, failures, informers or queues of a running host; or kinds of the cluster, as kubectl
+    /// plugins, failures, revisions, informers or queues of a running host; or kinds of the cluster, as kubectl
     /// takes them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
     #[arg(value_name = "KIND")]
     pub what: String,
@@ -243,57 +254,6 @@ pub struct HostArgs {
     /// Control socket of the host, or its HOST:PORT [default: wharf.sock in the data folder]
     #[arg(long, value_name = "PATH", env = "WHARF_CONTROL_SOCKET")]
     pub control_socket: Option<PathBuf>,
-}
-
-/// `wharf explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
-    #[arg(value_name = "PLUGIN")]
-    pub plugin: String,
-    /// The object: KIND/NAMESPACE/NAME, KIND/NAME, NAMESPACE/NAME or NAME, where that is clear
-    #[arg(value_name = "KEY")]
-    pub key: String,
-    /// Namespace of an object that names none [default: that of the plugin]
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = ExplainOutput::Text)]
-    pub output: ExplainOutput,
-    /// Which host
-    #[command(flatten)]
-    pub host: HostArgs,
-}
-
-/// How `explain` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExplainOutput {
-    /// For people
-    Text,
-    /// One JSON object
-    Json,
-    /// The same as YAML
-    Yaml,
-}
-
-/// `wharf retry`.
-#[derive(Debug, Args)]
-pub struct RetryArgs {
-    /// The plugin: NAMESPACE/NAME, or NAME if only one has it
-    #[arg(value_name = "PLUGIN")]
-    pub plugin: String,
-    /// Objects: KIND/NAMESPACE/NAME, KIND/NAME, NAMESPACE/NAME or NAME, where that is clear
-    #[arg(value_name = "KEY", required_unless_present = "all")]
-    pub keys: Vec<String>,
-    /// All for which it failed
-    #[arg(long, conflicts_with = "keys")]
-    pub all: bool,
-    /// Namespace of an object that names none [default: that of the plugin]
-    #[arg(short, long, value_name = "NAMESPACE")]
-    pub namespace: Option<String>,
-    /// Which host
-    #[command(flatten)]
-    pub host: HostArgs,
 }
 
 /// `wharf watch`.
@@ -374,6 +334,11 @@ pub struct WayArgs {
     /// Show requests, as kubectl does: 6 one line each, 7 with headers, 8 with bodies, 9 everything
     #[arg(short = 'v', long = "v", value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=10))]
     pub verbosity: Option<u8>,
+}
+
+/// A time as documents write it: `5m`, `1.5s`.
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    wharf_core::quantity::parse_duration(text).ok_or("write a time as 500ms, 30s, 5m or 1h30m")
 }
 
 /// Never fails, and never prints what it was given.

@@ -1,11 +1,12 @@
 //! `wharf describe`: all that a host says of one plugin, on one page, as kubectl describes an object.
 //! Owns the layout; asks the host for its rows.
 
+use serde::Serialize;
 use wharf_core::{Reason, printable};
 use wharf_runtime::admin::operate::{FailuresRow, RevisionRow};
 use wharf_runtime::admin::rows::{PluginRow, QueueRow};
 
-use crate::args::DescribeArgs;
+use crate::args::{DescribeArgs, PageOutput, PluginArgs};
 use crate::exit;
 use crate::host;
 use crate::report::{CliError, print_data};
@@ -15,24 +16,42 @@ use crate::table::{Table, age};
 const MAX_FAILURES: usize = 10;
 
 pub(crate) fn run(args: DescribeArgs) -> Result<u8, CliError> {
-    let DescribeArgs { plugin, namespace, host: at } = args;
+    let DescribeArgs { which: PluginArgs { plugin, namespace, host: at }, output } = args;
     let plugin = plugin.strip_prefix("plugin/").unwrap_or(&plugin);
     let rows: Vec<PluginRow> = host::read(&host::get(&at, "/v1/plugins")?)?;
     let row = meant(rows, plugin, namespace.as_deref())?;
     let name = format!("{}/{}", row.namespace, row.name);
     let queues: Vec<QueueRow> = host::read(&host::get(&at, "/v1/queues")?)?;
-    let failures: FailuresRow = host::read(&host::get(&at, &format!("/v1/failures?plugin={name}"))?)?;
-    let revisions: Vec<RevisionRow> = host::read(&host::get(&at, &format!("/v1/revisions?plugin={name}"))?)?;
+    let failures = host::read(&host::get(&at, &format!("/v1/failures?plugin={name}"))?)?;
+    let revisions = host::read(&host::get(&at, &format!("/v1/revisions?plugin={name}"))?)?;
     let queue = queues.into_iter().find(|queue| queue.plugin == name).unwrap_or_default();
-    print_data(&page(&row, &queue, &failures, &revisions))?;
+    print_data(&text(&Described { plugin: row, queue, failures, revisions }, output)?)?;
     Ok(exit::OK)
+}
+
+/// The rows that make the page. Their names are those of `wharf get -o json`.
+#[derive(Serialize)]
+struct Described {
+    plugin: PluginRow,
+    queue: QueueRow,
+    failures: FailuresRow,
+    revisions: Vec<RevisionRow>,
+}
+
+fn text(all: &Described, output: PageOutput) -> Result<String, CliError> {
+    let value = || serde_json::to_value(all).map_err(|error| CliError::new(exit::USAGE, error.to_string()));
+    Ok(match output {
+        PageOutput::Text => page(all),
+        PageOutput::Json => format!("{:#}\n", value()?),
+        PageOutput::Yaml => host::yaml(&value()?)?,
+    })
 }
 
 /// The plugin that a text names, with or without a namespace.
 fn meant(rows: Vec<PluginRow>, plugin: &str, namespace: Option<&str>) -> Result<PluginRow, CliError> {
-    let is = |row: &PluginRow| match plugin.split_once('/') {
-        Some((namespace, name)) => row.namespace == namespace && row.name == name,
-        None => row.name == plugin && namespace.is_none_or(|namespace| row.namespace == namespace),
+    let is = |row: &PluginRow| {
+        let full = format!("{}/{}", row.namespace, row.name);
+        host::is_plugin(&full, plugin) && (plugin.contains('/') || namespace.is_none_or(|namespace| row.namespace == namespace))
     };
     let mut found: Vec<PluginRow> = rows.into_iter().filter(is).collect();
     match (found.pop(), found.as_slice()) {
@@ -42,11 +61,11 @@ fn meant(rows: Vec<PluginRow>, plugin: &str, namespace: Option<&str>) -> Result<
             let error = CliError::new(exit::NO, format!("{plugin:?} is the name of several plugins"));
             Err(error.hint(format!("write one of: {}", names.join(", "))))
         }
-        (None, _) => Err(CliError::new(exit::NO, format!("there is no plugin {plugin:?}")).hint("`wharf get plugins` lists them")),
+        (None, _) => Err(host::no_plugin(plugin)),
     }
 }
 
-fn page(row: &PluginRow, queue: &QueueRow, failures: &FailuresRow, revisions: &[RevisionRow]) -> String {
+fn page(Described { plugin: row, queue, failures, revisions }: &Described) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: &str| {
         let value = if value.is_empty() { "<none>" } else { value };
@@ -153,6 +172,10 @@ mod tests {
             FailureRow { kind: "ConfigMap".into(), namespace: "a".into(), name: "x".into(), state: "Parked".into(), ..Default::default() };
         let failures = FailuresRow { items: vec![failure; 11], more: 1 };
         let revision = RevisionRow { number: 3, standing: "Good".into(), serving: true, ..RevisionRow::default() };
-        crate::golden::compare("host/cli/src/describe.txt", &page(&row, &queue, &failures, &[revision]));
+        let all = Described { plugin: row, queue, failures, revisions: vec![revision] };
+        crate::golden::compare("host/cli/src/describe.txt", &text(&all, PageOutput::Text).unwrap());
+        crate::golden::compare("host/cli/src/describe.json", &text(&all, PageOutput::Json).unwrap());
+        let yaml: serde_json::Value = serde_saphyr::from_str(&text(&all, PageOutput::Yaml).unwrap()).unwrap();
+        assert_eq!(yaml, serde_json::to_value(&all).unwrap());
     }
 }

@@ -6,6 +6,7 @@ mod build;
 mod completion;
 mod crd;
 mod describe;
+mod drain;
 pub mod exit;
 mod explain;
 mod get;
@@ -14,6 +15,7 @@ mod golden;
 mod host;
 mod inspect;
 mod invoke;
+mod logs;
 mod order;
 mod rbac;
 mod report;
@@ -21,6 +23,7 @@ mod retry;
 mod run;
 mod signals;
 mod table;
+mod top;
 mod validate;
 mod version;
 
@@ -65,11 +68,15 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Explain(args) => explain::run(args),
         Command::Retry(args) => retry::run(args),
         Command::Describe(args) => describe::run(args),
+        Command::Top(args) => top::run(args),
+        Command::Logs(args) => logs::run(args),
+        Command::LogLevel(args) => logs::level(args),
         Command::Reload(args) => order::run(args, OrderWord::Reload),
         Command::Rollback(args) => order::rollback(args),
         Command::History(args) => get::history(args),
         Command::Pause(args) => order::run(args, OrderWord::Pause),
         Command::Resume(args) => order::run(args, OrderWord::Resume),
+        Command::Drain(args) => drain::run(args),
         Command::Rbac(args) => rbac::run(&args),
         Command::Crd => crd::run(),
         Command::Completion(args) => completion::completion(&args),

@@ -1,26 +1,58 @@
-//! `wharf reload`, `rollback`, `pause` and `resume`: orders to a plugin of a running host. Owns what
-//! is printed: as kubectl's rollout commands do, one line.
+//! `wharf reload`, `rollback`, `pause` and `resume`: orders to plugins of a running host. Owns what
+//! is printed: as kubectl's rollout commands do, one line for each plugin.
 
 use serde_json::json;
 use wharf_runtime::admin::operate::{OrderRow, OrderWord};
 
-use crate::args::{OrderArgs, RollbackArgs};
+use crate::args::{OrderArgs, PluginArgs, RollbackArgs};
 use crate::exit;
-use crate::host;
-use crate::report::{CliError, print_data};
+use crate::host::{self, Host};
+use crate::report::{CliError, print_data, print_error};
 
 pub(crate) fn run(args: OrderArgs, order: OrderWord) -> Result<u8, CliError> {
-    give(args, order, None)
+    let host = Host::at(&args.host)?;
+    let obeyed = crate::block_on(give_all(&host, &args, order))??;
+    Ok(if obeyed.all { exit::OK } else { exit::NO })
 }
 
 pub(crate) fn rollback(args: RollbackArgs) -> Result<u8, CliError> {
-    give(args.order, OrderWord::Rollback, args.to_revision)
+    let PluginArgs { plugin, namespace, host: at } = args.which;
+    let host = Host::at(&at)?;
+    crate::block_on(give(&host, &plugin, namespace.as_deref(), OrderWord::Rollback, args.to_revision))??;
+    Ok(exit::OK)
 }
 
-fn give(args: OrderArgs, order: OrderWord, revision: Option<u64>) -> Result<u8, CliError> {
-    let OrderArgs { plugin, namespace, host: at } = args;
+/// Who has obeyed.
+pub(crate) struct Obeyed {
+    /// These plugins, `NAMESPACE/NAME`.
+    pub(crate) plugins: Vec<String>,
+    /// Those were all that were meant; the others' errors have been printed.
+    pub(crate) all: bool,
+}
+
+/// Gives an order to all plugins that are meant, and says what each has made of it.
+///
+/// # Errors
+/// No host answers. Of several plugins one that refuses holds up no other.
+pub(crate) async fn give_all(host: &Host, args: &OrderArgs, order: OrderWord) -> Result<Obeyed, CliError> {
+    let namespace = args.namespace.as_deref();
+    let named = if args.all { host::plugins(host, namespace).await? } else { args.plugins.clone() };
+    let mut obeyed = Obeyed { plugins: Vec::new(), all: true };
+    for plugin in &named {
+        match give(host, plugin, namespace, order, None).await {
+            Ok(plugin) => obeyed.plugins.push(plugin),
+            Err(error) => {
+                print_error(&error);
+                obeyed.all = false;
+            }
+        }
+    }
+    Ok(obeyed)
+}
+
+async fn give(host: &Host, plugin: &str, namespace: Option<&str>, order: OrderWord, revision: Option<u64>) -> Result<String, CliError> {
     let body = json!({ "plugin": plugin, "namespace": namespace, "order": order, "revision": revision });
-    let row: OrderRow = host::read(&host::post(&at, "/v1/order", body)?)?;
+    let row: OrderRow = host::read(&host.post("/v1/order", body).await?)?;
     print_data(&format!("plugin/{} {}\n", row.plugin, row.said))?;
-    Ok(exit::OK)
+    Ok(row.plugin)
 }

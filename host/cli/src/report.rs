@@ -84,6 +84,11 @@ pub(crate) fn print_error(error: &CliError) {
     let _closed = io::stderr().write_all(render(error).as_bytes());
 }
 
+/// Prints what is no error, and no data either.
+pub(crate) fn warn(text: &str) {
+    let _closed = io::stderr().write_all(format!("Warning: {text}\n").as_bytes());
+}
+
 /// Writes data to standard output. A reader that has gone away is no error.
 ///
 /// # Errors
@@ -103,6 +108,16 @@ pub(crate) fn write_data(data: impl AsRef<[u8]>) -> Result<bool, CliError> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(CliError { source: Some(error.into()), ..CliError::new(crate::exit::USAGE, "write to standard output") }),
     }
+}
+
+/// Writes beside the runtime, so that a full pipe holds up neither signals nor what is watched. False if
+/// nobody reads any more.
+///
+/// # Errors
+/// Any other error of standard output.
+pub(crate) async fn write(data: impl AsRef<[u8]> + Send + 'static) -> Result<bool, CliError> {
+    let written = tokio::task::spawn_blocking(move || write_data(data)).await;
+    written.map_err(|error| CliError { source: Some(error.into()), ..CliError::new(crate::exit::USAGE, "write to standard output") })?
 }
 
 /// Returns when nobody reads standard output any more, which a command that waits for something to

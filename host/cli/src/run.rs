@@ -1,6 +1,5 @@
 //! `wharf run`: settings, logging, the host, signals, exit code.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -25,7 +24,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
         return Ok(exit::OK);
     }
     let filter = with_verbosity(&settings.log_level, verbosity);
-    let log = logging::init(settings.log_format, &filter).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    let log = logging::init(settings.log_format, &filter, settings.log_buffer).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("wharf-control")
@@ -34,14 +33,14 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
         .max_blocking_threads(4)
         .build()
         .map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "start the async runtime") })?;
-    let code = runtime.block_on(host(&settings, Arc::new(log)));
+    let code = runtime.block_on(host(&settings, log));
     // Nothing that is still running may keep the process from ending.
     runtime.shutdown_timeout(Duration::from_millis(500));
     code
 }
 
 /// Runs a host until a signal, or until it leads no more. The first signal drains, the second one ends at once.
-async fn host(settings: &Settings, log: Arc<LogHandle>) -> Result<u8, CliError> {
+async fn host(settings: &Settings, log: LogHandle) -> Result<u8, CliError> {
     let mut signals =
         Signals::new().map_err(|e| CliError { source: Some(e.into()), ..CliError::new(exit::SOFTWARE, "listen for signals") })?;
     let mut host = tokio::select! {

@@ -23,6 +23,7 @@ use crate::limits::{
     clean,
 };
 use crate::ports::{CallInfo, Task};
+use crate::used::Sums;
 
 /// What all calls of a revision share. Holds no engine, so that a call in flight does not keep
 /// the guest threads alive.
@@ -32,6 +33,8 @@ pub(crate) struct Prepared {
     pub(crate) indices: ControllerIndices,
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) limits: Limits,
+    /// What its instances cost.
+    pub(crate) sums: Arc<Sums>,
     /// See [`EngineConfig`](crate::EngineConfig).
     pub(crate) calls_per_instance: u32,
     /// The runtime that ports run on.
@@ -75,11 +78,11 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// What measures the call.
-    pub(crate) fn meter(&self) -> Arc<CpuMeter> {
+    /// What measures the call, one of the revision that has these sums.
+    pub(crate) fn meter(&self, sums: &Arc<Sums>) -> Arc<CpuMeter> {
         match self {
             Self::Idle(instance) => Arc::clone(&instance.meter),
-            Self::New(_) => Arc::default(),
+            Self::New(_) => Arc::new(CpuMeter::new(Arc::clone(sums))),
         }
     }
 }

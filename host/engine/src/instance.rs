@@ -34,7 +34,8 @@ impl Instance {
     pub(crate) fn new(prepared: &Prepared, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo) -> Self {
         let plugin = Arc::clone(&prepared.plugin);
         let log = LogSink::new(Arc::clone(&plugin.ports), first);
-        let ctx = Ctx::new(plugin, Limiter::new(prepared.limits.memory), Budget::new(Arc::clone(&meter)), log, prepared.control.clone());
+        let limiter = Limiter::new(prepared.limits.memory, Arc::clone(&prepared.sums));
+        let ctx = Ctx::new(plugin, limiter, Budget::new(Arc::clone(&meter)), log, prepared.control.clone());
         Self { store: new_store(&prepared.wasmtime, ctx), guest: None, meter, initial: 0, calls: 0, _slot: slot }
     }
 

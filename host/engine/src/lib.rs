@@ -30,6 +30,7 @@ mod ports;
 mod revision;
 mod scheduler;
 mod task;
+mod used;
 
 pub use artifact::Artifact;
 pub use config::{Compile, EngineConfig};
@@ -44,6 +45,7 @@ pub use ports::{
 };
 pub use revision::{Admission, CallReport, Revision, RevisionSpec};
 pub use scheduler::{Call, CallEnd, Lane, Scheduler, Slots};
+pub use used::Used;
 
 /// The package of the contract that this engine serves.
 pub const WIT_PACKAGE: &str = "wharf:plugin@0.1.0";

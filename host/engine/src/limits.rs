@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use wasmtime::ResourceLimiter;
 
 use crate::failure::Stop;
+use crate::used::Sums;
 
 /// Hard ceiling of one memory, in bytes; `limits.memory` is usually lower.
 pub(crate) const MAX_MEMORY_BYTES: usize = 256 << 20;
@@ -70,6 +71,7 @@ pub(crate) struct Limiter {
     peak: usize,
     elements: usize,
     refused: Option<Refused>,
+    sums: Arc<Sums>,
 }
 
 /// A growth that was refused.
@@ -91,9 +93,10 @@ impl fmt::Display for Refused {
 }
 
 impl Limiter {
-    pub(crate) fn new(max_bytes: u64) -> Self {
+    /// For an instance of the revision that has these sums.
+    pub(crate) fn new(max_bytes: u64, sums: Arc<Sums>) -> Self {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        Self { max_bytes, bytes: 0, peak: 0, elements: 0, refused: None }
+        Self { max_bytes, bytes: 0, peak: 0, elements: 0, refused: None, sums }
     }
 
     /// The most that all memories together ever had, in bytes.
@@ -116,6 +119,12 @@ impl Limiter {
     }
 }
 
+impl Drop for Limiter {
+    fn drop(&mut self) {
+        self.sums.resized(self.bytes, 0);
+    }
+}
+
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.bytes.saturating_sub(current).saturating_add(desired);
@@ -126,6 +135,7 @@ impl ResourceLimiter for Limiter {
         }
         // Beyond its own maximum a memory does not grow, so nothing is counted.
         if maximum.is_none_or(|maximum| desired <= maximum) {
+            self.sums.resized(self.bytes, total);
             self.bytes = total;
             self.peak = self.peak.max(total);
         }
@@ -215,9 +225,16 @@ pub struct CpuMeter {
     entered: AtomicU64,
     waited: AtomicU64,
     yielded: AtomicBool,
+    sums: Arc<Sums>,
 }
 
 impl CpuMeter {
+    /// For an instance of the revision that has these sums.
+    pub(crate) fn new(sums: Arc<Sums>) -> Self {
+        let zero = AtomicU64::default;
+        Self { spent: zero(), entered: zero(), waited: zero(), yielded: AtomicBool::new(false), sums }
+    }
+
     /// Time of all polls that have ended.
     pub fn spent(&self) -> Duration {
         Duration::from_nanos(self.spent.load(Ordering::Relaxed))
@@ -255,7 +272,9 @@ impl CpuMeter {
             self.entered.store(thread_nanos().max(1), Ordering::Relaxed);
             let poll = future.as_mut().poll(cx);
             let entered = self.entered.swap(0, Ordering::Relaxed);
-            self.spent.fetch_add(thread_nanos().saturating_sub(entered), Ordering::Relaxed);
+            let nanos = thread_nanos().saturating_sub(entered);
+            self.spent.fetch_add(nanos, Ordering::Relaxed);
+            self.sums.computed(nanos);
             poll
         })
         .await
@@ -294,7 +313,7 @@ mod tests {
 
     #[test]
     fn memories_are_summed_and_the_refusal_is_kept() {
-        let mut limiter = Limiter::new(10 << 16);
+        let mut limiter = Limiter::new(10 << 16, Arc::default());
         assert!(limiter.memory_growing(0, 6 << 16, None).unwrap());
         assert!(limiter.memory_growing(0, 4 << 16, Some(4 << 16)).unwrap());
         assert_eq!((limiter.peak(), limiter.refused()), (10 << 16, None));
@@ -305,14 +324,14 @@ mod tests {
 
     #[test]
     fn growth_beyond_a_memorys_own_maximum_counts_nothing() {
-        let mut limiter = Limiter::new(10 << 16);
+        let mut limiter = Limiter::new(10 << 16, Arc::default());
         assert!(limiter.memory_growing(0, 3 << 16, Some(2 << 16)).unwrap());
         assert_eq!(limiter.peak(), 0);
     }
 
     #[test]
     fn tables_have_a_ceiling_each_and_together() {
-        let mut limiter = Limiter::new(0);
+        let mut limiter = Limiter::new(0, Arc::default());
         assert!(limiter.table_growing(0, MAX_TABLE_ELEMENTS, None).unwrap());
         assert!(!limiter.table_growing(0, MAX_TABLE_ELEMENTS + 1, None).unwrap());
         for _ in 0..2 {

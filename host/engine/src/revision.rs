@@ -24,6 +24,7 @@ use crate::imports;
 use crate::ports::Ports;
 use crate::scheduler::{Call, CallEnd, Lane};
 use crate::task::Lost;
+use crate::used::Used;
 
 /// What a plugin's document says, as far as calls need it.
 pub struct RevisionSpec {
@@ -123,7 +124,7 @@ impl Revision {
         let calls_per_instance = engine.calls_per_instance();
         let control = Handle::try_current().unwrap_or_else(|_| engine.guests().clone());
         let wasmtime = engine.wasmtime().clone();
-        let prepared = Arc::new(Prepared { wasmtime, pre, indices, plugin, limits, calls_per_instance, control });
+        let prepared = Arc::new(Prepared { wasmtime, pre, indices, plugin, limits, sums: Arc::default(), calls_per_instance, control });
         let permits = engine.permits(&artifact);
         let lane = engine.lane(&prepared.plugin.name, permits);
         let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear());
@@ -223,6 +224,11 @@ impl Revision {
         self.bench.len()
     }
 
+    /// What its instances have computed, and what memory they hold now.
+    pub fn used(&self) -> Used {
+        self.prepared.sums.now()
+    }
+
     /// Runs a job of `setup`. What it leaves behind in memory must not meet events.
     async fn run(&self, job: Job) -> (Result<Answer, Strike>, Usage) {
         self.spawn(self.admission(false).await, job).await
@@ -259,7 +265,7 @@ impl Revision {
         if matches!(source, Source::New(_)) {
             self.engine.count_made();
         }
-        let meter = source.meter();
+        let meter = source.meter(&self.prepared.sums);
         let (prepared, bench, keeper) = (Arc::clone(&self.prepared), Arc::downgrade(&self.bench), self.engine.keeper());
         let measured = Arc::clone(&meter);
         let call = async move {

@@ -17,9 +17,7 @@ use wharf_core::Reason;
 use wharf_core::ledger::Policy;
 use wharf_engine::{Engine, EngineConfig};
 
-use crate::admin::{
-    ControlEndpoint, ControlServer, Health, LogControl, Operations, Probe, Server, StatusSource, serve_health, serve_metrics,
-};
+use crate::admin::{ControlEndpoint, ControlServer, Health, Probe, Server, StatusSource, serve_health, serve_metrics};
 use crate::clock::Clock;
 use crate::config::{FailureSettings, InformerSettings, Settings};
 use crate::connect::{self, Wanted};
@@ -39,6 +37,7 @@ use crate::ports::{PortsFactory, Rates};
 use crate::publish::{ApiResources, Writer};
 use crate::standby::{self, Books, Standby};
 use crate::status::HostStatus;
+use crate::telemetry::LogHandle;
 use crate::telemetry::events::{HostReady, HostStopped, HostStopping};
 use crate::telemetry::metrics::Metrics;
 
@@ -117,12 +116,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a host; `log` is what the control API changes. Returns when the servers listen and the plugins are being loaded;
+    /// Starts a host; `log` is what the control API shows and changes. Returns when the servers listen and the plugins are being loaded;
     /// `/readyz` tells when everything has synced.
     ///
     /// # Errors
     /// See [`StartError`]. What was started until then is taken down again.
-    pub async fn start(settings: &Settings, log: Arc<dyn LogControl>) -> Result<Self, StartError> {
+    pub async fn start(settings: &Settings, log: LogHandle) -> Result<Self, StartError> {
         let started = Instant::now();
         let metrics = Metrics::new();
         let connection = connect::connect(&settings.way, &metrics, Wanted::Accepted { patience: REACHED }).await?;
@@ -151,7 +150,8 @@ impl Host {
         let (elector, tenure) = standby::candidate(settings, &api, &connection.namespace, clock, &metrics);
         let api = api.within(tenure.clone());
         let rates = Rates::new(settings.ceilings.requests_per_second);
-        let ports = Arc::new(PortsFactory { api: api.clone(), recorder: recorder.clone(), metrics: Arc::clone(&metrics), rates });
+        let ports =
+            Arc::new(PortsFactory { api: api.clone(), recorder: recorder.clone(), metrics: Arc::clone(&metrics), rates, log: log.clone() });
         let stage = Stage {
             engine,
             informers: informers.clone(),
@@ -180,11 +180,10 @@ impl Host {
         });
         let revisions = revisions(settings).await;
         let registry = Registry::new(stage, shared, revisions);
-        let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock));
-        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone()));
+        let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock, log.clone()));
+        let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone(), log));
         metrics.on_scrape(status.scraper());
-        let servers =
-            Servers::start(settings, Arc::clone(&metrics), &status, operator, log, &stop_rest).await.map_err(StartError::Config)?;
+        let servers = Servers::start(settings, Arc::clone(&metrics), &status, operator, &stop_rest).await.map_err(StartError::Config)?;
         let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
         let Followed { wishes, components } = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
         let (mut sources, mut publish) = (vec![wishes], None);
@@ -278,8 +277,7 @@ impl Servers {
         settings: &Settings,
         metrics: Arc<Metrics>,
         status: &Arc<HostStatus>,
-        operator: Arc<dyn Operations>,
-        log: Arc<dyn LogControl>,
+        operator: Arc<Operator>,
         stop: &CancellationToken,
     ) -> anyhow::Result<Self> {
         let health = Health::new();
@@ -295,7 +293,7 @@ impl Servers {
         ];
         let endpoint = ControlEndpoint::of(&settings.control_socket, &settings.data_directory);
         let source: Arc<dyn StatusSource> = Arc::<HostStatus>::clone(status);
-        let control = ControlServer::start(&endpoint, source, operator, log, stop.clone()).await?;
+        let control = ControlServer::start(&endpoint, source, Arc::<Operator>::clone(&operator), operator, stop.clone()).await?;
         Ok(Self { http: http.into_iter().flatten().collect(), control })
     }
 

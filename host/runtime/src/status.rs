@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use wharf_cache::{InformerState, InformerStatus, Informers, Scope};
 use wharf_core::Reason;
 
 use crate::admin::StatusSource;
-use crate::admin::rows::{InformerRow, PluginRow, QueueRow};
+use crate::admin::rows::{HostUsage, InformerRow, PluginRow, PluginUsage, QueueRow, UsageRow};
 use crate::checkpoint::{Checkpoint, Usage};
 use crate::lease::Tenure;
 use crate::plugins::{Origin, PluginState, Registry};
-use crate::telemetry::metrics::{CheckpointSample, InformerSample, PluginSample, QueueSample, Snapshot};
+use crate::telemetry::LogHandle;
+use crate::telemetry::metrics::{CheckpointSample, InformerSample, LogSample, PluginSample, ProcessUsage, QueueSample, Snapshot};
 
 /// A leader that hangs is given so much time beyond its lease, as by Kubernetes' own components.
 const TOLERANCE: Duration = Duration::from_secs(20);
@@ -24,15 +26,23 @@ pub(crate) struct HostStatus {
     informers: Informers,
     checkpoint: Option<Arc<Checkpoint>>,
     tenure: Tenure,
+    log: LogHandle,
     was_ready: AtomicBool,
     were_settled: AtomicBool,
+    started: Instant,
 }
 
 impl HostStatus {
     /// Looks at these parts.
-    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, checkpoint: Option<Arc<Checkpoint>>, tenure: Tenure) -> Self {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        informers: Informers,
+        checkpoint: Option<Arc<Checkpoint>>,
+        tenure: Tenure,
+        log: LogHandle,
+    ) -> Self {
         let (was_ready, were_settled) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { registry, informers, checkpoint, tenure, was_ready, were_settled }
+        Self { registry, informers, checkpoint, tenure, log, was_ready, were_settled, started: Instant::now() }
     }
 
     /// Liveness: an elector that hangs does not notice that this host leads no more.
@@ -100,6 +110,9 @@ impl HostStatus {
                 CheckpointSample { keys, bytes, body_bytes, failing: checkpoint.failing() }
             });
             snapshot.cache = status.informers.budget();
+            let ring = status.log.ring();
+            let (bytes, given_up, levels) = (ring.bytes() as u64, ring.given_up(), status.log.levels().len() as u64);
+            snapshot.log = Some(LogSample { bytes, given_up, levels });
             snapshot.informers.extend(status.informers.snapshot().iter().map(InformerSample::from));
             for plugin in status.registry.status() {
                 let label: Arc<str> = plugin.name.to_string().into();
@@ -112,6 +125,7 @@ impl HostStatus {
                     failing_keys: plugin.stats.failing as u64,
                     history_bytes: plugin.stats.history_bytes as u64,
                     synced: plugin.stats.synced,
+                    memory_bytes: plugin.stats.used.memory,
                     instances: vec![("running", plugin.stats.queue.processing as u64), ("idle", plugin.stats.idle_instances as u64)],
                 });
             }
@@ -187,6 +201,26 @@ impl StatusSource for HostStatus {
             ledger_entries: status.stats.ledger_entries as u64,
         });
         rows.collect()
+    }
+
+    fn usage(&self) -> UsageRow {
+        let ProcessUsage { cpu_seconds, resident_bytes } = ProcessUsage::now();
+        let plugins = self.registry.status().into_iter().map(|status| PluginUsage {
+            plugin: status.name.to_string(),
+            revision: status.revision,
+            calls: status.stats.calls,
+            failures: status.stats.failures,
+            cpu_seconds: status.stats.used.cpu.as_secs_f64(),
+            memory_bytes: status.stats.used.memory,
+            instances: (status.stats.queue.processing + status.stats.idle_instances) as u64,
+            queue_depth: status.stats.queue.depth as u64,
+        });
+        UsageRow {
+            plugins: plugins.collect(),
+            host: HostUsage { cpu_seconds, memory_bytes: resident_bytes },
+            // Read last: what is counted was counted before this moment.
+            at_seconds: self.started.elapsed().as_secs_f64(),
+        }
     }
 }
 

@@ -25,7 +25,26 @@ fn err(output: &Output) -> String {
 fn help_and_version_are_data() -> Result<()> {
     let help = wharf(&["--help"])?;
     assert_eq!((help.status.code(), err(&help).as_str()), (Some(0), ""));
-    for command in ["run", "build", "validate", "inspect", "get", "explain", "retry", "watch", "rbac", "crd", "version"] {
+    for command in [
+        "run",
+        "build",
+        "validate",
+        "inspect",
+        "get",
+        "explain",
+        "retry",
+        "describe",
+        "top",
+        "logs",
+        "log-level",
+        "pause",
+        "resume",
+        "drain",
+        "watch",
+        "rbac",
+        "crd",
+        "version",
+    ] {
         assert!(out(&help).contains(command), "{command} is missing in:\n{}", out(&help));
     }
     let version = wharf(&["version"])?;
@@ -39,6 +58,28 @@ fn wrong_usage_is_2() -> Result<()> {
         let output = wharf(args)?;
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));
         assert_eq!(out(&output), "", "{args:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_asks_a_host_is_checked_before_it_asks() -> Result<()> {
+    for args in [
+        &["drain"][..],
+        &["drain", "a", "--all"],
+        &["pause"],
+        &["drain", "a", "--timeout", "5"],
+        &["top", "--window", "1ms"],
+        &["logs", "--tail", "-1"],
+        &["logs", "-n", "a"],
+        &["log-level", "a", "--level", "info", "--reset"],
+        &["get", "plugins", "--output-watch-events"],
+        &["get", "plugins", "-w", "-l", "a=b"],
+        &["get", "informers", "-w", "-n", "a"],
+        &["describe", "a", "-o", "wide"],
+    ] {
+        let output = wharf(args)?;
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));
     }
     Ok(())
 }
@@ -119,9 +160,20 @@ fn inspect_says_what_is_wrong_with_other_files() -> Result<()> {
 #[test]
 fn without_a_host_commands_say_so() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    for args in
-        [&["get", "plugins"][..], &["get", "failures"], &["explain", "p", "cm/x"], &["retry", "p", "cm/x"], &["retry", "p", "--all"]]
-    {
+    for args in [
+        &["get", "plugins"][..],
+        &["get", "failures"],
+        &["get", "plugins", "-w"],
+        &["explain", "p", "cm/x"],
+        &["retry", "p", "cm/x"],
+        &["retry", "p", "--all"],
+        &["describe", "p", "-o", "json"],
+        &["top"],
+        &["logs", "-f"],
+        &["log-level"],
+        &["log-level", "p", "--reset"],
+        &["drain", "--all"],
+    ] {
         let folder = folder.path().to_string_lossy();
         let output = wharf(&[args, &["--data-dir", &folder]].concat())?;
         assert_eq!((output.status.code(), out(&output).as_str()), (Some(1), ""), "{args:?}");
@@ -148,8 +200,8 @@ fn get_without_a_cluster_says_where_it_looked() -> Result<()> {
 fn get_refuses_what_does_not_go_together() -> Result<()> {
     for (args, word) in [
         (&["get", "pods", "--show-managed-fields"][..], "managedFields"),
-        (&["get", "plugins", "-w"], "--watch"),
-        (&["get", "failures", "-w"], "--watch"),
+        (&["get", "plugins", "-l", "a=b"], "--selector"),
+        (&["get", "failures", "-w", "--raw"], "--raw"),
         (&["get", "failures", "p", "q"], "of one plugin"),
         (&["get", "failures", "a&b"], "is no name"),
         (&["retry", "p"], "KEY"),

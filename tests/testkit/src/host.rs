@@ -1,6 +1,7 @@
 //! A real host: the `wharf` binary as a child process. Owns its flags, its log and the
 //! ways to ask it something (metrics, health, `wharf get`); never looks inside it.
 
+use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -198,6 +199,15 @@ impl Host {
     /// Number of its process.
     pub fn id(&self) -> i32 {
         self.process.id()
+    }
+
+    /// Starts `wharf ARGS…` against this host as a command that goes on, with its output in a pipe.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn wharf_goes_on(&self, args: &[String]) -> Result<Process> {
+        let data = [OsStr::new("--data-dir"), self.options.data.as_os_str()];
+        Process::spawn(&paths::wharf()?, args.iter().map(OsStr::new).chain(data), Stdio::piped(), Stdio::inherit())
     }
 
     /// Sends a signal.

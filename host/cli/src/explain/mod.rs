@@ -9,7 +9,7 @@ use wharf_core::explain::{Finding, Sign};
 use wharf_core::printable;
 use wharf_runtime::admin::operate::ExplainRow;
 
-use crate::args::{ExplainArgs, ExplainOutput};
+use crate::args::{ExplainArgs, PageOutput};
 use crate::exit;
 use crate::host;
 use crate::report::{CliError, print_data};
@@ -20,9 +20,9 @@ pub(crate) fn run(args: ExplainArgs) -> Result<u8, CliError> {
     let ExplainArgs { plugin, key, namespace, output, host: at } = args;
     let answer = host::post(&at, "/v1/explain", json!({ "plugin": plugin, "key": key, "namespace": namespace }))?;
     print_data(&match output {
-        ExplainOutput::Text => text(&host::read(&answer)?),
-        ExplainOutput::Json => format!("{answer:#}\n"),
-        ExplainOutput::Yaml => host::yaml(&answer)?,
+        PageOutput::Text => text(&host::read(&answer)?),
+        PageOutput::Json => format!("{answer:#}\n"),
+        PageOutput::Yaml => host::yaml(&answer)?,
     })?;
     Ok(exit::OK)
 }

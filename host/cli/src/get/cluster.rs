@@ -2,7 +2,6 @@
 //! the order of things: list, then changes, until a signal, a closed pipe or the server ends it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use wharf_core::Reason;
 use wharf_runtime::app::StartError;
@@ -14,32 +13,19 @@ use super::ask::{self, Mode, Wish};
 use super::print::Printer;
 use crate::args::LookArgs;
 use crate::exit;
-use crate::report::{CliError, print_error, reader_gone, write_data};
+use crate::host::until_ended;
+use crate::report::{CliError, print_error, warn, write};
 use crate::run::{connection_hint, with_verbosity};
-use crate::signals::{Signals, killed};
 
 /// What is said on standard error unless `-v` asks for more.
 const FILTER: &str = "warn";
 
 pub(super) fn run(wish: Wish, look: &LookArgs) -> Result<u8, CliError> {
-    let failed = |what: &str, error: std::io::Error| CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, what) };
-    logging::init(LogFormat::Text, &with_verbosity(FILTER, look.way.verbosity))
+    logging::init(LogFormat::Text, &with_verbosity(FILTER, look.way.verbosity), 0)
         .map_err(|error| CliError::from_anyhow(exit::USAGE, error))?;
     let way = Way::resolve(look.way.clone().layer(), &|name| std::env::var(name).ok())
         .map_err(|error| CliError::from_anyhow(exit::USAGE, error))?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| failed("start the async runtime", error))?;
-    let code = runtime.block_on(async {
-        let mut signals = Signals::new().map_err(|error| failed("listen for signals", error))?;
-        tokio::select! {
-            code = show(&way, &wish, look) => code,
-            number = signals.next() => Ok(killed(number)),
-            () = reader_gone() => Ok(exit::OK),
-        }
-    });
-    // A write to a full pipe may never end; it must not keep the process.
-    runtime.shutdown_timeout(Duration::ZERO);
-    code
+    until_ended(show(&way, &wish, look))
 }
 
 async fn show(way: &Way, wish: &Wish, look: &LookArgs) -> Result<u8, CliError> {
@@ -183,18 +169,6 @@ async fn raw(cluster: &Look, resource: &ServedResource, ask: &Ask) -> Result<u8,
         }
     }
     Ok(exit::OK)
-}
-
-/// Writes beside the runtime, so that a full pipe holds up neither signals nor the watch. False if nobody
-/// reads any more.
-async fn write(data: impl AsRef<[u8]> + Send + 'static) -> Result<bool, CliError> {
-    let written = tokio::task::spawn_blocking(move || write_data(data)).await;
-    written.map_err(|error| CliError { source: Some(error.into()), ..CliError::new(exit::USAGE, "write to standard output") })?
-}
-
-/// What the server warns of is talk.
-fn warn(text: &str) {
-    let _closed = std::io::Write::write_all(&mut std::io::stderr(), format!("Warning: {text}\n").as_bytes());
 }
 
 fn say_empty(ask: Option<&Ask>) {

@@ -1,43 +1,19 @@
-//! `wharf get failures`: rows of failed keys. Owns their forms; a message is cut to its first line
+//! `wharf get failures`: rows of failed keys. Owns their columns and names; a message is cut to its first line
 //! in tables.
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use wharf_runtime::admin::operate::{FailureRow, FailuresRow};
 
-use super::question;
-use crate::args::{GetArgs, Output};
-use crate::exit;
-use crate::host;
-use crate::report::{CliError, print_data};
-use crate::table::{Table, age};
+use super::rows::Rows;
+use crate::table::age;
 
-pub(super) fn run(args: &GetArgs) -> Result<u8, CliError> {
-    let namespace = args.look.namespace.as_deref().filter(|_| !args.look.all_namespaces);
-    let path = question("/v1/failures", &args.names, namespace)?;
-    let answer = host::get(&args.host, &path)?;
-    print_data(&text(&answer, args.look.output())?)?;
-    Ok(exit::OK)
-}
-
-fn text(answer: &Value, output: Output) -> Result<String, CliError> {
-    let row: FailuresRow = host::read(answer)?;
-    Ok(match output {
-        Output::Json => format!("{answer:#}\n"),
-        Output::Yaml => host::yaml(answer)?,
-        Output::Name => row.items.iter().map(|row| format!("{} {}\n", row.plugin, key(row))).collect(),
-        Output::Table | Output::Wide if row.items.is_empty() => "No failures found.\n".to_owned(),
-        Output::Table => table(&row, false),
-        Output::Wide => table(&row, true),
-    })
-}
-
-fn table(rows: &FailuresRow, wide: bool) -> String {
+pub(super) fn rows(rows: &FailuresRow, wide: bool) -> Rows {
     let mut head = vec!["PLUGIN", "KEY", "STATE", "REASON", "STRIKES", "ATTEMPTS", "AGE", "NEXT"];
     if wide {
         head.extend(["APIVERSION", "PARKED-BY", "MESSAGE"]);
     }
-    let mut table = Table::new(head);
-    for row in &rows.items {
+    let cells = rows.items.iter().map(|row| {
         let next = match row.next_seconds {
             Some(0) => "now".to_owned(),
             Some(seconds) => age(seconds),
@@ -56,10 +32,16 @@ fn table(rows: &FailuresRow, wide: bool) -> String {
         if wide {
             cells.extend([row.api_version.clone(), row.parked_by.clone().unwrap_or_default(), row.message.clone()]);
         }
-        table.row(cells);
-    }
-    let more = if rows.more == 0 { String::new() } else { format!("and {} more\n", rows.more) };
-    table.render() + &more
+        cells
+    });
+    let foot = if rows.more == 0 { String::new() } else { format!("and {} more\n", rows.more) };
+    Rows { foot, ..Rows::new(head, cells.collect()) }
+}
+
+/// Plugin and key, which `wharf retry` and `wharf explain` take as they are.
+pub(super) fn name(row: &Value) -> String {
+    let row = FailureRow::deserialize(row).unwrap_or_default();
+    format!("{} {}", row.plugin, key(&row))
 }
 
 /// As `wharf retry` and `wharf explain` take it.
@@ -73,9 +55,11 @@ fn key(row: &FailureRow) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::host::What;
     use super::*;
+    use crate::args::Output;
 
-    fn rows() -> Value {
+    fn failed() -> Value {
         let parked = FailureRow {
             plugin: "team-a/guard".into(),
             api_version: "v1".into(),
@@ -110,18 +94,21 @@ mod tests {
 
     #[test]
     fn forms() {
-        insta::assert_snapshot!(text(&rows(), Output::Wide).unwrap(), @r"
+        insta::assert_snapshot!(What::Failures.text(&failed(), Output::Wide).unwrap(), @r"
         PLUGIN         KEY                         STATE      REASON         STRIKES   ATTEMPTS   AGE     NEXT     APIVERSION       PARKED-BY   MESSAGE
         team-a/guard   ConfigMap/team-a/settings   Parked     OwnerMissing   0         1          5m12s   <none>   v1               permanent   no such owner\nin team-a
         team-a/guard   Widget.example.com/w        Retrying   Trap           2         2          5m12s   now      example.com/v1   <none>      unreachable
         and 7 more
         ");
-        assert!(!text(&rows(), Output::Table).unwrap().contains("MESSAGE"));
-        assert_eq!(text(&rows(), Output::Name).unwrap(), "team-a/guard ConfigMap/team-a/settings\nteam-a/guard Widget.example.com/w\n");
-        let yaml = text(&rows(), Output::Yaml).unwrap();
+        assert!(!What::Failures.text(&failed(), Output::Table).unwrap().contains("MESSAGE"));
+        assert_eq!(
+            What::Failures.text(&failed(), Output::Name).unwrap(),
+            "team-a/guard ConfigMap/team-a/settings\nteam-a/guard Widget.example.com/w\n"
+        );
+        let yaml = What::Failures.text(&failed(), Output::Yaml).unwrap();
         assert!(yaml.contains("more: 7") && yaml.contains("parkedBy: permanent"), "{yaml}");
         let none = serde_json::to_value(FailuresRow::default()).unwrap();
-        assert_eq!(text(&none, Output::Table).unwrap(), "No failures found.\n");
-        assert_eq!(text(&none, Output::Name).unwrap(), "");
+        assert_eq!(What::Failures.text(&none, Output::Table).unwrap(), "No failures found.\n");
+        assert_eq!(What::Failures.text(&none, Output::Name).unwrap(), "");
     }
 }

@@ -1,63 +1,102 @@
-//! `wharf get plugins|informers|queues`: asks a running host through its control socket and
-//! prints rows. Never speaks to a cluster.
+//! `wharf get` of what a running host has: which rows are meant, and what they are called. Owns the words
+//! that stand for them and the choice by name; columns are `rows`', changes are `follow`'s.
 
 use serde_json::Value;
-use wharf_runtime::admin::rows::{InformerRow, PluginRow, QueueRow};
 
-use crate::args::{GetArgs, Output};
+use super::follow::follow;
+use super::rows::{Rows, informers, items, plugins, queues, word};
+use super::{failures, question, revisions};
+use crate::args::{HostArgs, LookArgs, Output};
 use crate::exit;
-use crate::host;
+use crate::host::{self, Host, until_ended};
 use crate::report::{CliError, print_data, print_error};
-use crate::table::{Table, age};
 
-/// What a host shows.
+/// What a host has rows of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Plugins,
     Informers,
     Queues,
+    Failures,
+    Revisions,
 }
 
-/// What a word shows of a host, and the names of it that are wanted: `plugins NAME…` or `plugin/NAME`. Other words are
-/// kinds.
+/// What is asked of a host.
+pub(super) struct HostAsk {
+    pub(super) what: What,
+    /// Names of rows; of failures and revisions that of a plugin.
+    pub(super) names: Vec<String>,
+    pub(super) namespace: Option<String>,
+}
+
+/// What a word and names mean, if it is one of a host: `plugins`, `plugin NAME`, `plugin/NAME`.
 pub(super) fn wish(word: &str, names: &[String]) -> Option<(What, Vec<String>)> {
     let (word, name) = word.split_once('/').map_or((word, None), |(word, name)| (word, Some(name.to_owned())));
     let what = match word {
         "plugins" | "plugin" => What::Plugins,
         "informers" | "informer" => What::Informers,
         "queues" | "queue" => What::Queues,
+        "failures" | "failure" => What::Failures,
+        "revisions" | "revision" => What::Revisions,
         _ => return None,
     };
     Some((what, name.into_iter().chain(names.iter().cloned()).collect()))
 }
 
-pub(super) fn run(args: &GetArgs, what: What, names: &[String]) -> Result<u8, CliError> {
-    let path = match what {
-        What::Plugins => "/v1/plugins",
-        What::Informers => "/v1/informers",
-        What::Queues => "/v1/queues",
-    };
-    let namespace = args.look.namespace.as_deref().filter(|namespace| !namespace.is_empty() && !args.look.all_namespaces);
-    if what == What::Informers && namespace.is_some() {
-        return Err(CliError::new(exit::USAGE, "informers are in no namespace: one may serve plugins of many")
-            .hint("the column SCOPE says which objects an informer has; `wharf get plugins -n NAMESPACE` shows plugins"));
-    }
-    let (answer, missing) = chosen(host::get(&args.host, path)?, what, namespace, names);
-    let text = match args.look.output() {
-        // Errors say enough.
-        _ if !missing.is_empty() && answer.as_array().is_some_and(Vec::is_empty) => String::new(),
-        Output::Json => format!("{answer:#}\n"),
-        Output::Yaml => host::yaml(&answer)?,
-        Output::Name => self::names(&answer, what),
-        Output::Table => table(&answer, what, false)?,
-        Output::Wide => table(&answer, what, true)?,
-    };
-    print_data(&text)?;
-    for name in &missing {
-        let error = format!("the host has no {} {name:?}", what.one());
-        print_error(&CliError::new(exit::NO, error).hint(format!("`wharf get {}s` lists them", what.one())));
-    }
+/// Shows rows once.
+pub(super) fn once(ask: &HostAsk, output: Output, at: &HostArgs) -> Result<u8, CliError> {
+    let path = ask.path()?;
+    let (answer, missing) = ask.chosen(host::get(at, &path)?);
+    // Errors say enough.
+    let nothing = !missing.is_empty() && items(&answer).is_empty();
+    print_data(&if nothing { String::new() } else { ask.what.text(&answer, output)? })?;
+    missing.iter().for_each(|name| print_error(&ask.what.missing(name)));
     Ok(if missing.is_empty() { exit::OK } else { exit::NO })
+}
+
+/// Shows rows, and then those that change.
+pub(super) fn watch(ask: &HostAsk, look: &LookArgs, at: &HostArgs) -> Result<u8, CliError> {
+    let host = Host::at(at)?;
+    until_ended(follow(&host, ask, look))
+}
+
+impl HostAsk {
+    /// Where the host answers it.
+    ///
+    /// # Errors
+    /// What cannot be asked so.
+    pub(super) fn path(&self) -> Result<String, CliError> {
+        let namespace = self.namespace.as_deref();
+        match self.what {
+            What::Informers if namespace.is_some() => {
+                Err(CliError::new(exit::USAGE, "informers are in no namespace: one may serve plugins of many")
+                    .hint("the column SCOPE says which objects an informer has; `wharf get plugins -n NAMESPACE` shows plugins"))
+            }
+            What::Plugins => Ok("/v1/plugins".to_owned()),
+            What::Informers => Ok("/v1/informers".to_owned()),
+            What::Queues => Ok("/v1/queues".to_owned()),
+            What::Failures => question("/v1/failures", &self.names, namespace),
+            What::Revisions => question("/v1/revisions", &self.names, namespace),
+        }
+    }
+
+    /// The rows of the namespace that have one of the names, and the names that no row has. Of failures and revisions
+    /// the host has chosen.
+    pub(super) fn chosen(&self, answer: Value) -> (Value, Vec<String>) {
+        let (what, names) = (self.what, &self.names);
+        let rows = match answer {
+            Value::Array(rows) if !matches!(what, What::Failures | What::Revisions) => rows,
+            other => return (other, Vec::new()),
+        };
+        let here = |row: &Value| {
+            let wanted = self.namespace.as_deref();
+            wanted.is_none_or(|wanted| what.name(row).split_once('/').is_some_and(|(namespace, _)| namespace == wanted))
+        };
+        let rows: Vec<Value> = rows.into_iter().filter(here).collect();
+        let missing = names.iter().filter(|name| !rows.iter().any(|row| what.is(row, name))).cloned().collect();
+        let named = |row: &Value| names.is_empty() || names.iter().any(|name| what.is(row, name));
+        (Value::Array(rows.into_iter().filter(named).collect()), missing)
+    }
 }
 
 impl What {
@@ -66,19 +105,44 @@ impl What {
             Self::Plugins => "plugin",
             Self::Informers => "informer",
             Self::Queues => "queue",
+            Self::Failures => "failure",
+            Self::Revisions => "revision",
         }
     }
 
-    /// What a row is called: a plugin and its queue `NAMESPACE/NAME`, an informer `KIND.GROUP/SCOPE`.
-    fn name(self, row: &Value) -> String {
-        let text = |field: &str| row.get(field).and_then(Value::as_str).unwrap_or_default();
+    /// What a row is called: a plugin and its queue `NAMESPACE/NAME`, an informer `KIND.GROUP/SCOPE`, a revision
+    /// `NAMESPACE/NAME/NUMBER`.
+    pub(super) fn name(self, row: &Value) -> String {
         match self {
-            Self::Plugins => format!("{}/{}", text("namespace"), text("name")),
-            Self::Queues => text("plugin").to_owned(),
+            Self::Plugins => format!("{}/{}", word(row, "namespace"), word(row, "name")),
+            Self::Queues => word(row, "plugin").to_owned(),
             Self::Informers => {
-                let dot = text("apiVersion").split_once('/').map_or_else(String::new, |(group, _)| format!(".{group}"));
-                format!("{}{dot}/{}", text("kind"), text("scope"))
+                let dot = word(row, "apiVersion").split_once('/').map_or_else(String::new, |(group, _)| format!(".{group}"));
+                format!("{}{dot}/{}", word(row, "kind"), word(row, "scope"))
             }
+            Self::Failures => failures::name(row),
+            Self::Revisions => revisions::name(row),
+        }
+    }
+
+    /// What tells a row from all others, now and later.
+    pub(super) fn identity(self, row: &Value) -> String {
+        match self {
+            // There may be several of one kind and scope.
+            Self::Informers => format!("{} {} {}", self.name(row), word(row, "apiVersion"), word(row, "selectors")),
+            Self::Plugins => format!("{} {}", self.name(row), word(row, "source")),
+            Self::Queues | Self::Failures | Self::Revisions => self.name(row),
+        }
+    }
+
+    /// Fields that move with time or with every call: that they do is no change of a row.
+    pub(super) fn moving(self) -> &'static [&'static str] {
+        match self {
+            Self::Plugins => &["ageSeconds", "stepSeconds", "calls", "failures"],
+            Self::Informers => &["lastEventAgeSeconds"],
+            Self::Queues => &["longestRunningSeconds"],
+            Self::Failures => &["ageSeconds", "nextSeconds"],
+            Self::Revisions => &["ageSeconds"],
         }
     }
 
@@ -89,108 +153,58 @@ impl What {
         let short = match self {
             Self::Plugins | Self::Queues => full.split_once('/').map(|(_, name)| name),
             Self::Informers => full.split_once('/').map(|(kind, _)| kind),
+            Self::Failures | Self::Revisions => None,
         };
         let bare = short.and_then(|kind| kind.split_once('.')).map(|(kind, _)| kind).filter(|_| matches!(self, Self::Informers));
         full.eq_ignore_ascii_case(name) || [short, bare].into_iter().flatten().any(|short| short.eq_ignore_ascii_case(name))
     }
-}
 
-/// The rows of a namespace that have one of these names, and the names that no row has.
-fn chosen(answer: Value, what: What, namespace: Option<&str>, names: &[String]) -> (Value, Vec<String>) {
-    let Value::Array(rows) = answer else { return (answer, Vec::new()) };
-    let here =
-        |row: &Value| namespace.is_none_or(|wanted| what.name(row).split_once('/').is_some_and(|(namespace, _)| namespace == wanted));
-    let rows: Vec<Value> = rows.into_iter().filter(here).collect();
-    let missing = names.iter().filter(|name| !rows.iter().any(|row| what.is(row, name))).cloned().collect();
-    let named = |row: &Value| names.is_empty() || names.iter().any(|name| what.is(row, name));
-    (Value::Array(rows.into_iter().filter(named).collect()), missing)
-}
-
-/// Names that `wharf get` takes again.
-fn names(answer: &Value, what: What) -> String {
-    let rows = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-    rows.iter().map(|row| format!("{}/{}\n", what.one(), what.name(row))).collect()
-}
-
-fn table(answer: &Value, what: What, wide: bool) -> Result<String, CliError> {
-    if answer.as_array().is_some_and(Vec::is_empty) {
-        return Ok("No resources found.\n".to_owned());
+    /// What is said of a name that no row has.
+    pub(super) fn missing(self, name: &str) -> CliError {
+        let error = format!("the host has no {} {name:?}", self.one());
+        CliError::new(exit::NO, error).hint(format!("`wharf get {}s` lists them", self.one()))
     }
-    let mut table = match what {
-        What::Plugins => plugins(host::read(answer)?, wide),
-        What::Informers => informers(host::read(answer)?, wide),
-        What::Queues => queues(host::read(answer)?),
-    };
-    Ok(table.render())
-}
 
-fn plugins(rows: Vec<PluginRow>, wide: bool) -> Table {
-    let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "FAILING", "PARKED", "WAITING", "AGE"];
-    if wide {
-        head.extend(["SYNCED", "SUBSCRIPTIONS", "SOURCE", "MESSAGE"]);
-    }
-    let mut table = Table::new(head);
-    for row in rows {
-        let mut cells = vec![
-            row.namespace,
-            row.name,
-            row.state,
-            row.revision,
-            row.reason,
-            row.failing.to_string(),
-            row.parked.to_string(),
-            row.waiting.to_string(),
-            age(row.age_seconds),
-        ];
-        if wide {
-            let message = row.message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-            cells.extend([row.synced.to_string(), row.subscriptions.join(","), row.source, message]);
+    /// A line of `-o name`, which `wharf get` takes again; of a failure `wharf retry` and `wharf explain` do.
+    pub(super) fn line(self, row: &Value) -> String {
+        match self {
+            Self::Failures => format!("{}\n", self.name(row)),
+            _ => format!("{}/{}\n", self.one(), self.name(row)),
         }
-        table.row(cells);
     }
-    table
-}
 
-fn informers(rows: Vec<InformerRow>, wide: bool) -> Table {
-    let mut head = vec!["KIND", "APIVERSION", "SCOPE", "STATE", "OBJECTS", "BYTES", "HANDLERS", "LAST-EVENT"];
-    if wide {
-        head.extend(["SELECTOR", "RELISTS", "REASON"]);
+    /// An answer as rows of a table.
+    ///
+    /// # Errors
+    /// It is that of a host of another version.
+    pub(super) fn rows(self, answer: &Value, wide: bool) -> Result<Rows, CliError> {
+        Ok(match self {
+            Self::Plugins => plugins(host::read(answer)?, wide),
+            Self::Informers => informers(host::read(answer)?, wide),
+            Self::Queues => queues(host::read(answer)?),
+            Self::Failures => failures::rows(&host::read(answer)?, wide),
+            Self::Revisions => revisions::rows(host::read(answer)?, wide),
+        })
     }
-    let mut table = Table::new(head);
-    for row in rows {
-        let last = row.last_event_age_seconds.map(age).unwrap_or_default();
-        let mut cells = vec![
-            row.kind,
-            row.api_version,
-            row.scope,
-            row.state,
-            row.objects.to_string(),
-            row.bytes.to_string(),
-            row.handlers.to_string(),
-            last,
-        ];
-        if wide {
-            cells.extend([row.selectors, row.relists.to_string(), row.reason]);
-        }
-        table.row(cells);
-    }
-    table
-}
 
-fn queues(rows: Vec<QueueRow>) -> Table {
-    let mut table = Table::new(vec!["PLUGIN", "READY", "WAITING", "PROCESSING", "LONGEST-RUNNING", "PARKED", "LEDGER"]);
-    for row in rows {
-        table.row(vec![
-            row.plugin,
-            row.ready.to_string(),
-            row.waiting.to_string(),
-            row.processing.to_string(),
-            format!("{:.1}s", row.longest_running_seconds),
-            row.parked.to_string(),
-            row.ledger_entries.to_string(),
-        ]);
+    /// An answer in a form.
+    ///
+    /// # Errors
+    /// It is that of a host of another version.
+    pub(super) fn text(self, answer: &Value, output: Output) -> Result<String, CliError> {
+        Ok(match output {
+            Output::Json => format!("{answer:#}\n"),
+            Output::Yaml => host::yaml(answer)?,
+            Output::Name => items(answer).iter().map(|row| self.line(row)).collect(),
+            Output::Table | Output::Wide if items(answer).is_empty() => match self {
+                Self::Failures => "No failures found.\n".to_owned(),
+                Self::Revisions => "No revisions found.\n".to_owned(),
+                Self::Plugins | Self::Informers | Self::Queues => "No resources found.\n".to_owned(),
+            },
+            Output::Table => self.rows(answer, false)?.table(),
+            Output::Wide => self.rows(answer, true)?.table(),
+        })
     }
-    table
 }
 
 #[cfg(test)]
@@ -200,9 +214,10 @@ mod tests {
     use super::*;
 
     fn get(answer: &Value, what: What, namespace: Option<&str>, wanted: &[&str]) -> (String, Vec<String>) {
-        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
-        let (answer, missing) = chosen(answer.clone(), what, namespace, &wanted);
-        (names(&answer, what), missing)
+        let names = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let ask = HostAsk { what, names, namespace: namespace.map(str::to_owned) };
+        let (answer, missing) = ask.chosen(answer.clone());
+        (what.text(&answer, Output::Name).unwrap(), missing)
     }
 
     #[test]

@@ -1,49 +1,42 @@
 //! `wharf get` and `wharf watch`: what was asked for, and of whom. Words of a host go to
-//! `host`, `failures` and `revisions`, everything else is a kind of the cluster: `ask` says what, `cluster` gets it,
-//! `print` writes it.
+//! `host` (`rows`, `failures` and `revisions` have the columns, `follow` the changes), everything else is a kind of the
+//! cluster: `ask` says what, `cluster` gets it, `print` writes it.
 
 mod ask;
 mod cluster;
 mod failures;
+mod follow;
 mod host;
 mod print;
 mod revisions;
+mod rows;
 
 use crate::args::{GetArgs, HistoryArgs, Output, WatchArgs};
 use crate::exit;
 use crate::report::CliError;
 use ask::{Mode, Wish};
+use host::{HostAsk, What};
 
 pub(crate) fn get(args: GetArgs) -> Result<u8, CliError> {
-    if matches!(&*args.what, "failures" | "failure") {
-        refuse_for_host(&args)?;
-        return failures::run(&args);
-    }
-    if matches!(&*args.what, "revisions" | "revision") {
-        refuse_for_host(&args)?;
-        let namespace = args.look.namespace.as_deref().filter(|_| !args.look.all_namespaces);
-        return revisions::run(&args.names, namespace, args.look.output(), &args.host);
-    }
-    match host::wish(&args.what, &args.names) {
-        Some((what, names)) => {
-            refuse_for_host(&args)?;
-            host::run(&args, what, &names)
-        }
-        None => {
-            let mode = match (args.watch || args.look.watch_only, args.look.raw) {
-                (false, _) => Mode::Once,
-                (true, false) => Mode::Follow,
-                (true, true) => Mode::Raw,
-            };
-            cluster::run(Wish::new(&args.what, &args.names, mode, &args.look)?, &args.look)
-        }
-    }
+    let watch = args.watch || args.look.watch_only;
+    let Some((what, names)) = host::wish(&args.what, &args.names) else {
+        let mode = match (watch, args.look.raw) {
+            (false, _) => Mode::Once,
+            (true, false) => Mode::Follow,
+            (true, true) => Mode::Raw,
+        };
+        return cluster::run(Wish::new(&args.what, &args.names, mode, &args.look)?, &args.look);
+    };
+    refuse_for_host(&args, watch)?;
+    let namespace = args.look.namespace.clone().filter(|namespace| !namespace.is_empty() && !args.look.all_namespaces);
+    let ask = HostAsk { what, names, namespace };
+    if watch { host::watch(&ask, &args.look, &args.host) } else { host::once(&ask, args.look.output(), &args.host) }
 }
 
 pub(crate) fn history(args: HistoryArgs) -> Result<u8, CliError> {
     let HistoryArgs { plugin, namespace, output, host } = args;
-    let names: Vec<String> = plugin.into_iter().collect();
-    revisions::run(&names, namespace.as_deref(), output.unwrap_or(Output::Table), &host)
+    let ask = HostAsk { what: What::Revisions, names: plugin.into_iter().collect(), namespace };
+    host::once(&ask, output.unwrap_or(Output::Table), &host)
 }
 
 pub(crate) fn watch(args: WatchArgs) -> Result<u8, CliError> {
@@ -76,17 +69,13 @@ fn question(path: &str, names: &[String], namespace: Option<&str>) -> Result<Str
     Ok(path)
 }
 
-/// A host has no selectors, and tells of no changes.
-fn refuse_for_host(args: &GetArgs) -> Result<(), CliError> {
+/// A host has no selectors, and sends no watch.
+fn refuse_for_host(args: &GetArgs, watch: bool) -> Result<(), CliError> {
     let look = &args.look;
-    let given = [
-        (args.watch, "--watch"),
-        (look.watch_only, "--watch-only"),
-        (look.output_watch_events, "--output-watch-events"),
-        (look.raw, "--raw"),
-        (look.selector.is_some(), "--selector"),
-        (look.field_selector.is_some(), "--field-selector"),
-    ];
+    let given = [(look.raw, "--raw"), (look.selector.is_some(), "--selector"), (look.field_selector.is_some(), "--field-selector")];
+    if look.output_watch_events && !watch {
+        return Err(CliError::new(exit::USAGE, "--output-watch-events is for --watch"));
+    }
     let Some((_, flag)) = given.iter().find(|(given, _)| *given) else { return Ok(()) };
     let what = args.what.split_once('/').map_or(&*args.what, |(what, _)| what);
     let hint = format!("a kind of that name is reached by its full name, for example `wharf get {what}.GROUP`");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wharf_core::plugin::{Isolation, Limits};
 use wharf_core::{Event, Outcome, Reason};
-use wharf_engine::{Engine, EngineConfig, Revision, RevisionSpec};
+use wharf_engine::{Engine, EngineConfig, Revision, RevisionSpec, Used};
 
 use crate::support::{OBJECT, Recorder, artifact, delivery, engine, limits, revision_of, spec, until};
 
@@ -78,6 +78,22 @@ async fn fresh_means_fresh() {
     }
     assert_eq!(counted(&ports), ["call 1", "call 1"]);
     assert_eq!(engine.stats().live_instances, 0);
+}
+
+#[tokio::test]
+async fn what_is_used_is_summed_and_given_back() {
+    let engine = engine(2);
+    let (revision, _ports) = counting(&engine).await;
+    assert_eq!(revision.used(), Used::default());
+    let report = revision.call(delivery(Event::Add, OBJECT)).await;
+    let used = revision.used();
+    assert_eq!(used.memory, report.peak_memory, "the instance idles");
+    // What ends the call is computed after its report was made.
+    assert!(used.cpu >= report.cpu, "{used:?} {report:?}");
+    revision.rest(Duration::ZERO);
+    assert_eq!(revision.used().memory, 0);
+    add(&revision).await;
+    assert!(revision.used().cpu > used.cpu);
 }
 
 #[tokio::test]

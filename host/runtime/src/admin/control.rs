@@ -1,6 +1,6 @@
 //! The control API: JSON over HTTP/1 for the `wharf` command on the same machine. On a Unix
-//! socket, or on loopback TCP with a bearer token. Shows status, changes the log filter, and lets
-//! an operator work with failed keys (`operate`).
+//! socket, or on loopback TCP with a bearer token. Shows status; what an operator works
+//! with is in `operate`, what is logged in `logs`.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -21,11 +21,11 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::logs::{self, Logs};
 use super::operate::{self, Operations};
-use super::rows::{ErrorRow, LogLevelRow, StatusSource, VersionRow};
+use super::rows::{ErrorRow, StatusSource, VersionRow};
 use super::server::bind;
 use super::{http, socket::Socket};
-use crate::telemetry::LogHandle;
 
 /// Connections at a time.
 const MAX_CONNECTIONS: usize = 32;
@@ -59,27 +59,6 @@ impl ControlEndpoint {
     }
 }
 
-/// The log filter that the API can change.
-pub trait LogControl: Send + Sync {
-    /// The filter in force.
-    fn filter(&self) -> String;
-    /// Puts another one in force.
-    ///
-    /// # Errors
-    /// A filter that cannot be read changes nothing.
-    fn set_filter(&self, filter: &str) -> anyhow::Result<()>;
-}
-
-impl LogControl for LogHandle {
-    fn filter(&self) -> String {
-        Self::filter(self)
-    }
-
-    fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
-        Self::set_filter(self, filter)
-    }
-}
-
 /// A control server that runs. Dropping it does not stop it; its token does.
 #[derive(Debug)]
 pub struct ControlServer {
@@ -96,10 +75,10 @@ impl ControlServer {
         endpoint: &ControlEndpoint,
         status: Arc<dyn StatusSource>,
         operations: Arc<dyn Operations>,
-        log: Arc<dyn LogControl>,
+        logs: Arc<dyn Logs>,
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
-        let router = router(status, log).merge(operate::router(operations));
+        let router = router(status).merge(operate::router(operations)).merge(logs::router(logs, stop.clone()));
         let (address, task) = match endpoint {
             ControlEndpoint::Unix(path) => {
                 let socket = Socket::bind(path)?;
@@ -138,38 +117,21 @@ impl ControlServer {
 #[derive(Clone)]
 struct Shared {
     status: Arc<dyn StatusSource>,
-    log: Arc<dyn LogControl>,
     version: VersionRow,
 }
 
-fn router(status: Arc<dyn StatusSource>, log: Arc<dyn LogControl>) -> Router {
+fn router(status: Arc<dyn StatusSource>) -> Router {
     let version =
         VersionRow { version: env!("CARGO_PKG_VERSION").to_owned(), pid: std::process::id(), started: format!("{:.0}", Timestamp::now()) };
     Router::new()
         .route("/v1/plugins", get(|State(s): State<Shared>| async move { Json(s.status.plugins()) }))
         .route("/v1/informers", get(|State(s): State<Shared>| async move { Json(s.status.informers()) }))
         .route("/v1/queues", get(|State(s): State<Shared>| async move { Json(s.status.queues()) }))
+        .route("/v1/usage", get(|State(s): State<Shared>| async move { Json(s.status.usage()) }))
         .route("/v1/version", get(|State(s): State<Shared>| async move { Json(s.version) }))
-        .route("/v1/log-level", get(log_level).put(set_log_level))
         .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; this host may be of another version") })
         .method_not_allowed_fallback(|| async { refuse(StatusCode::METHOD_NOT_ALLOWED, "no such method for this path") })
-        .with_state(Shared { status, log, version })
-}
-
-async fn log_level(State(shared): State<Shared>) -> Response {
-    Json(LogLevelRow { filter: shared.log.filter() }).into_response()
-}
-
-async fn set_log_level(State(shared): State<Shared>, body: Result<Json<LogLevelRow>, axum::extract::rejection::JsonRejection>) -> Response {
-    let row = match body {
-        Ok(Json(row)) => row,
-        Err(rejection) => return refuse(rejection.status(), &rejection.body_text()),
-    };
-    if let Err(error) = shared.log.set_filter(&row.filter) {
-        return refuse(StatusCode::BAD_REQUEST, &format!("{error:#}"));
-    }
-    tracing::info!(target: "wharf::admin", filter = shared.log.filter(), "log filter changed");
-    log_level(State(shared)).await
+        .with_state(Shared { status, version })
 }
 
 /// The digest of a secret: comparing digests takes the same time wherever the secrets differ.
@@ -227,12 +189,11 @@ fn read_or_make_token(path: &Path) -> anyhow::Result<String> {
 pub(super) mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use parking_lot::Mutex;
     use serde_json::json;
 
     use super::super::client::{self, ControlTarget};
     use super::super::operate::tests::Fake;
-    use super::super::rows::{InformerRow, PluginRow, QueueRow};
+    use super::super::rows::{InformerRow, PluginRow, QueueRow, UsageRow};
     use super::*;
 
     struct Status;
@@ -255,25 +216,14 @@ pub(super) mod tests {
         fn queues(&self) -> Vec<QueueRow> {
             vec![QueueRow { plugin: "team-a/guard".into(), longest_running_seconds: 0.25, ..Default::default() }]
         }
-    }
 
-    #[derive(Default)]
-    struct Filter(Mutex<String>);
-
-    impl LogControl for Filter {
-        fn filter(&self) -> String {
-            self.0.lock().clone()
-        }
-
-        fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
-            anyhow::ensure!(filter != "loudest", "log filter \"loudest\" cannot be read");
-            *self.0.lock() = filter.to_owned();
-            Ok(())
+        fn usage(&self) -> UsageRow {
+            UsageRow { at_seconds: 1.5, ..Default::default() }
         }
     }
 
     pub(in crate::admin) async fn start(endpoint: &ControlEndpoint, stop: &CancellationToken) -> anyhow::Result<ControlServer> {
-        ControlServer::start(endpoint, Arc::new(Status), Arc::new(Fake), Arc::new(Filter::default()), stop.clone()).await
+        ControlServer::start(endpoint, Arc::new(Status), Arc::new(Fake), Arc::new(logs::tests::Fake), stop.clone()).await
     }
 
     #[tokio::test]
@@ -288,15 +238,11 @@ pub(super) mod tests {
         let informers = client::get(&path, "/v1/informers").await.unwrap();
         assert_eq!((&informers[0]["apiVersion"], informers[0].get("lastEventAgeSeconds")), (&json!("v1"), None));
         assert_eq!(client::get(&path, "/v1/queues").await.unwrap()[0]["longestRunningSeconds"], 0.25);
+        assert_eq!(client::get(&path, "/v1/usage").await.unwrap()["atSeconds"], 1.5);
         let version: VersionRow = serde_json::from_value(client::get(&path, "/v1/version").await.unwrap()).unwrap();
         assert_eq!((version.version.as_str(), version.pid), (env!("CARGO_PKG_VERSION"), std::process::id()));
 
-        let put = |body| client::put(&path, "/v1/log-level", body);
-        assert_eq!(put(json!({"filter": "debug"})).await.unwrap(), json!({"filter": "debug"}));
-        assert!(put(json!({"filter": "loudest"})).await.unwrap_err().to_string().contains("cannot be read"));
-        assert!(put(json!({"level": "debug"})).await.unwrap_err().to_string().contains("level"));
-        assert_eq!(client::get(&path, "/v1/log-level").await.unwrap(), json!({"filter": "debug"}));
-        let too_big = put(json!({"filter": "x".repeat(100 << 10)})).await.unwrap_err();
+        let too_big = client::put(&path, "/v1/log-level", json!({"level": "x".repeat(100 << 10)})).await.unwrap_err();
         assert!(too_big.to_string().contains("413"), "{too_big}");
         assert!(client::get(&path, "/v2/plugins").await.unwrap_err().to_string().contains("404"));
 

@@ -344,7 +344,7 @@ async fn revisions(State(operations): Shared, ask: Result<Query<RevisionsAsk>, Q
     }
 }
 
-fn answered<T: Serialize>(result: Result<T, Refused>) -> Response {
+pub(super) fn answered<T: Serialize>(result: Result<T, Refused>) -> Response {
     match result {
         Ok(row) => Json(row).into_response(),
         Err(Refused { error, hint, missing }) => {
@@ -354,7 +354,7 @@ fn answered<T: Serialize>(result: Result<T, Refused>) -> Response {
     }
 }
 
-fn unread(status: StatusCode, error: String) -> Response {
+pub(super) fn unread(status: StatusCode, error: String) -> Response {
     (status, Json(ErrorRow { error, hint: String::new() })).into_response()
 }
 

@@ -11,6 +11,8 @@ pub trait StatusSource: Send + Sync {
     fn informers(&self) -> Vec<InformerRow>;
     /// All workqueues, by plugin.
     fn queues(&self) -> Vec<QueueRow>;
+    /// What plugins and the host have used until now.
+    fn usage(&self) -> UsageRow;
 }
 
 /// One plugin.
@@ -105,6 +107,50 @@ pub struct QueueRow {
     pub ledger_entries: u64,
 }
 
+/// Counters and gauges; rates are what two of these differ in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UsageRow {
+    /// When this was read, in seconds of the host's own clock.
+    pub at_seconds: f64,
+    /// The process.
+    pub host: HostUsage,
+    /// All plugins, by namespace and name.
+    pub plugins: Vec<PluginUsage>,
+}
+
+/// What the host's process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HostUsage {
+    /// Processor time, guests included.
+    pub cpu_seconds: f64,
+    /// Resident memory now.
+    pub memory_bytes: u64,
+}
+
+/// What one plugin has used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PluginUsage {
+    /// The plugin, `namespace/name`.
+    pub plugin: String,
+    /// Short name of the serving revision; empty if none serves.
+    pub revision: String,
+    /// Guest calls that ended.
+    pub calls: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Processor time of the serving revision, calls in flight included; begins anew with each revision.
+    pub cpu_seconds: f64,
+    /// Memory of its instances now.
+    pub memory_bytes: u64,
+    /// Instances now.
+    pub instances: u64,
+    /// Keys that could be worked on now.
+    pub queue_depth: u64,
+}
+
 /// The host itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -115,14 +161,6 @@ pub struct VersionRow {
     pub pid: u32,
     /// When the control API started, RFC 3339.
     pub started: String,
-}
-
-/// The log filter, as asked for and as answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LogLevelRow {
-    /// A level, or `TARGET=LEVEL,…`.
-    pub filter: String,
 }
 
 /// How the control API says no.

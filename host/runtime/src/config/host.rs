@@ -70,6 +70,8 @@ pub struct Settings {
     pub log_level: String,
     /// How lines look.
     pub log_format: LogFormat,
+    /// Bytes of the lines that are kept; 0: none are.
+    pub log_buffer: usize,
     /// Time for calls in flight when the host stops.
     pub drain_deadline: Duration,
 }
@@ -217,6 +219,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let log_level = layers.pick("logLevel", filter);
     let words = [("auto", LogFormat::Auto), ("text", LogFormat::Text), ("json", LogFormat::Json)];
     let log_format = layers.pick("logFormat", |n, p| n.choice(&words, p));
+    let log_buffer = layers.pick("logBuffer", |n, p| n.bytes(&(0..=64 << 20), p));
     let drain_deadline = layers.pick("drainDeadline", |n, p| n.duration(&seconds(1, 600), p));
     let data_dir = data_dir?;
     let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
@@ -263,6 +266,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         health_probe_bind_address: health?,
         log_level: log_level?,
         log_format: log_format?,
+        log_buffer: usize::try_from(log_buffer?).ok()?,
         drain_deadline: drain_deadline?,
     })
 }

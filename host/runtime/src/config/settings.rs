@@ -222,6 +222,8 @@ settings! {
         "What is logged: error, warn, info, debug or trace, and after commas target=level for parts. debug writes a line for each call.";
     log_format: String = "logFormat", Some("--log-format"), "WHARF_LOG_FORMAT", Text, Some("auto"), "json",
         "How it is logged: text, json, or auto, which is text on a terminal and json otherwise.";
+    log_buffer: String = "logBuffer", None, "WHARF_LOG_BUFFER", Text, Some("1Mi"), "8Mi",
+        "Memory for the lines that were logged lately, of all plugins together, which `wharf logs` shows; 0 to 64Mi, where 0 keeps none. 1Mi are some thousand lines.";
     drain_deadline: String = "drainDeadline", Some("--drain-deadline"), "WHARF_DRAIN_DEADLINE", Text, Some("30s"), "10s",
         "Time for calls in flight to end when the host is asked to stop; 1s to 10m. What has not ended then is cancelled and worked on at the next start. A pod's terminationGracePeriodSeconds must be longer.";
 }

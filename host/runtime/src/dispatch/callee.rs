@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 use tokio::runtime::Handle;
 use wharf_core::Delivery;
-use wharf_engine::{Admission, CallReport, Revision};
+use wharf_engine::{Admission, CallReport, Revision, Used};
 
 /// Runs the calls of one revision of a plugin.
 pub trait Callee: Send + Sync + 'static {
@@ -39,6 +39,11 @@ pub trait Callee: Send + Sync + 'static {
     /// What it keeps ready for the next call.
     fn idle(&self) -> usize {
         0
+    }
+
+    /// What its calls have computed, and what memory it holds now.
+    fn used(&self) -> Used {
+        Used::default()
     }
 }
 
@@ -71,5 +76,9 @@ impl Callee for Revision {
 
     fn idle(&self) -> usize {
         Self::idle(self)
+    }
+
+    fn used(&self) -> Used {
+        Self::used(self)
     }
 }

@@ -16,6 +16,7 @@ use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName};
 use wharf_core::{Cause, Object, OwnWrites, TargetKey};
+use wharf_engine::Used;
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::callee::Callee;
@@ -148,6 +149,8 @@ pub struct DispatcherStats {
     pub history_bytes: usize,
     /// Instances that wait for the next call.
     pub idle_instances: usize,
+    /// What the serving revision has computed, and what memory its instances hold.
+    pub used: Used,
     /// Bytes of the changes that wait to be told one by one.
     pub backlog_bytes: usize,
     /// Calls that ended.
@@ -307,6 +310,7 @@ impl Dispatcher {
     pub fn stats(&self) -> DispatcherStats {
         let queue = self.queue.stats();
         let synced = self.has_synced();
+        let serving = self.serving();
         let state = self.state.lock();
         DispatcherStats {
             queue,
@@ -315,7 +319,8 @@ impl Dispatcher {
             failing: state.ledger.failing(),
             full: state.ledger.is_full(&self.shared.policy),
             history_bytes: self.history.bytes(),
-            idle_instances: self.serving().map_or(0, |serving| serving.revision.idle()),
+            idle_instances: serving.as_ref().map_or(0, |serving| serving.revision.idle()),
+            used: serving.as_ref().map_or_else(Used::default, |serving| serving.revision.used()),
             backlog_bytes: self.every.bytes(),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),

@@ -22,6 +22,7 @@ use crate::admin::operate::{
 use crate::clock::Clock;
 use crate::dispatch::{Dispatcher, Failed, Retried};
 use crate::plugins::{Refusal, Registry};
+use crate::telemetry::LogHandle;
 
 /// Failed keys in one answer.
 const MAX_FAILURES: usize = 500;
@@ -31,6 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Answers operators.
 pub(crate) struct Operator {
     pub(super) registry: Arc<Registry>,
+    pub(super) log: LogHandle,
     informers: Informers,
     clock: Clock,
 }
@@ -44,8 +46,8 @@ pub(super) struct Named {
 
 impl Operator {
     /// Answers from these parts.
-    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, clock: Clock) -> Self {
-        Self { registry, informers, clock }
+    pub(crate) fn new(registry: Arc<Registry>, informers: Informers, clock: Clock, log: LogHandle) -> Self {
+        Self { registry, log, informers, clock }
     }
 
     /// The plugin that a text names.

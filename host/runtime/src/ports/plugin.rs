@@ -13,6 +13,7 @@ use super::cluster::Cluster;
 use super::rate::Rates;
 use super::recorder::{Record, Recorder};
 use crate::dispatch::Dispatcher;
+use crate::telemetry::LogHandle;
 use crate::telemetry::events::{GrantDenied, GuestLog};
 use crate::telemetry::metrics::Metrics;
 
@@ -29,6 +30,8 @@ pub struct PortsFactory {
     pub metrics: Arc<Metrics>,
     /// How often tenants may ask the API server.
     pub rates: Rates,
+    /// What plugins may log.
+    pub log: LogHandle,
 }
 
 impl PortsFactory {
@@ -46,6 +49,7 @@ impl PortsFactory {
             cluster: Cluster::new(api, manager, dispatcher),
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
+            log: self.log.clone(),
         })
     }
 }
@@ -57,6 +61,7 @@ pub struct PluginPorts {
     cluster: Cluster,
     recorder: Recorder,
     metrics: Arc<Metrics>,
+    log: LogHandle,
 }
 
 impl PluginPorts {
@@ -84,7 +89,7 @@ impl PluginPorts {
 #[async_trait]
 impl Ports for PluginPorts {
     fn log_enabled(&self, level: Level) -> bool {
-        GuestLog::enabled(level)
+        GuestLog::enabled(level, self.log.level_of(&self.label))
     }
 
     fn log(&self, call: &CallInfo, level: Level, message: &str, fields: &[(String, String)]) {

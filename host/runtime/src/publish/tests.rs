@@ -31,6 +31,7 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         full: false,
         history_bytes: 0,
         idle_instances: 0,
+        used: wharf_engine::Used::default(),
         backlog_bytes: 0,
         calls: 10,
         failures: 5,

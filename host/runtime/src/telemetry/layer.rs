@@ -2,6 +2,7 @@
 //! spans around it, all at the top level. Never filters (that is the filter in front).
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use tracing::span::{Attributes, Id, Record};
@@ -10,6 +11,7 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
 use super::line::{Fields, Line};
+use super::ring::LogRing;
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +22,16 @@ pub(super) enum Style {
     Text { colour: bool },
 }
 
-/// Writes each event as one line by one call of `sink`.
+/// Writes each event as one line by one call of `sink`, and keeps it.
 pub(super) struct LineLayer<W> {
     style: Style,
     sink: W,
+    ring: Arc<LogRing>,
 }
 
 impl<W: Fn(&str)> LineLayer<W> {
-    pub(super) fn new(style: Style, sink: W) -> Self {
-        Self { style, sink }
+    pub(super) fn new(style: Style, sink: W, ring: Arc<LogRing>) -> Self {
+        Self { style, sink, ring }
     }
 }
 
@@ -74,5 +77,6 @@ where
             Style::Text { colour } => line.text(colour),
         };
         (self.sink)(&text);
+        self.ring.push(line);
     }
 }

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata};
 
+use super::gate::PLUGIN;
+
 /// Longest text value in bytes; what is longer is cut.
 pub(super) const MAX_VALUE: usize = 16 << 10;
 
@@ -113,6 +115,24 @@ impl Line {
     pub(super) fn new(timestamp: Timestamp, metadata: &Metadata<'static>, mut fields: Fields) -> Self {
         let message = fields.take_message();
         Self { timestamp, level: *metadata.level(), target: metadata.target(), message, fields }
+    }
+
+    /// When it was logged.
+    pub(super) fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    /// Is it about this plugin?
+    pub(super) fn is_about(&self, plugin: &str) -> bool {
+        self.fields.0.iter().any(|(name, value)| *name == PLUGIN && matches!(value, Value::Text(text) if text == plugin))
+    }
+
+    /// Memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let text = |value: &Value| if let Value::Text(text) = value { text.capacity() } else { 0 };
+        let fields = self.fields.0.capacity().saturating_mul(size_of::<(&str, Value)>());
+        let texts = self.fields.0.iter().map(|(_, value)| text(value)).fold(self.message.capacity(), usize::saturating_add);
+        size_of::<Self>().saturating_add(fields).saturating_add(texts)
     }
 
     /// One JSON object and a newline.

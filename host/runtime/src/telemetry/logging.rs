@@ -1,22 +1,30 @@
 //! Starts logging: format, filter and standard error. Owns the process-wide subscriber
 //! and the handle that changes its filter later. Never formats a line itself.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, reload};
 
+use super::gate::{Gate, Levels};
 use super::layer::{LineLayer, Style};
+use super::ring::LogRing;
 
 /// What is logged unless someone asks for something else.
 pub const DEFAULT_FILTER: &str = "info";
+
+/// Plugins with levels of their own.
+pub const MAX_LEVELS: usize = 64;
 
 /// Lines that standard error did not take. Process-wide, as standard error is.
 static LINES_LOST: AtomicU64 = AtomicU64::new(0);
@@ -46,41 +54,111 @@ impl FromStr for LogFormat {
     }
 }
 
-/// Changes what is logged while the host runs. Clones share the filter.
+/// Shows what was logged lately, and changes what is logged while the host runs. Clones share both; nothing of it outlives
+/// the host.
 #[derive(Clone)]
 pub struct LogHandle {
-    filter: Arc<Mutex<String>>,
-    reload: reload::Handle<EnvFilter, Registry>,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// What the host was started with.
+    started: String,
+    filter: Mutex<String>,
+    levels: ArcSwap<Levels>,
+    reload: reload::Handle<Gate, Registry>,
+    ring: Arc<LogRing>,
 }
 
 impl LogHandle {
     /// The filter in force.
     pub fn filter(&self) -> String {
-        self.filter.lock().clone()
+        self.inner.filter.lock().clone()
     }
 
-    /// Puts another filter in force; an empty one means [`DEFAULT_FILTER`].
+    /// Puts another filter in force, or the one that the host was started with.
     ///
     /// # Errors
     /// A filter that cannot be read changes nothing.
-    pub fn set_filter(&self, filter: &str) -> anyhow::Result<()> {
+    pub fn set_filter(&self, filter: Option<&str>) -> anyhow::Result<()> {
+        let filter = filter.unwrap_or(&self.inner.started);
         let parsed = parse(filter)?;
-        let mut current = self.filter.lock();
-        self.reload.reload(parsed).context("the log filter cannot be changed any more")?;
+        let mut current = self.inner.filter.lock();
+        self.put_in_force(parsed, self.inner.levels.load_full())?;
         *current = or_default(filter).to_owned();
         Ok(())
     }
+
+    /// The plugins with levels of their own.
+    pub fn levels(&self) -> BTreeMap<String, LevelFilter> {
+        BTreeMap::clone(&self.inner.levels.load())
+    }
+
+    /// Gives a plugin (`namespace/name`) a level of its own, or none. False if there is no room for one more.
+    ///
+    /// # Errors
+    /// Logging has ended.
+    pub fn set_level(&self, plugin: &str, level: Option<LevelFilter>) -> anyhow::Result<bool> {
+        // Held over the exchange: two of them must not undo each other.
+        let filter = self.inner.filter.lock();
+        let mut levels = self.levels();
+        match level {
+            Some(_) if levels.len() >= MAX_LEVELS && !levels.contains_key(plugin) => return Ok(false),
+            Some(level) => levels.insert(plugin.to_owned(), level),
+            None => levels.remove(plugin),
+        };
+        let levels = Arc::new(levels);
+        self.put_in_force(parse(&filter)?, Arc::clone(&levels))?;
+        self.inner.levels.store(levels);
+        Ok(true)
+    }
+
+    /// The level of its own that a plugin has.
+    pub fn level_of(&self, plugin: &str) -> Option<LevelFilter> {
+        self.inner.levels.load().get(plugin).copied()
+    }
+
+    /// What was logged lately.
+    pub fn ring(&self) -> &Arc<LogRing> {
+        &self.inner.ring
+    }
+
+    fn put_in_force(&self, filter: EnvFilter, levels: Arc<Levels>) -> anyhow::Result<()> {
+        self.inner.reload.reload(Gate::new(filter, levels)).context("what is logged cannot be changed any more")
+    }
+
+    /// A handle, and what it is a handle of.
+    ///
+    /// # Errors
+    /// A filter that cannot be read.
+    fn new(filter: &str, buffer: usize) -> anyhow::Result<(Self, reload::Layer<Gate, Registry>)> {
+        let (gate, reload) = reload::Layer::new(Gate::new(parse(filter)?, Arc::default()));
+        let started = or_default(filter).to_owned();
+        let inner = Inner { filter: Mutex::new(started.clone()), started, levels: ArcSwap::default(), reload, ring: LogRing::new(buffer) };
+        Ok((Self { inner: Arc::new(inner) }, gate))
+    }
+
+    /// One that nobody logs to, for tests of whoever asks it.
+    #[cfg(test)]
+    pub(crate) fn unheard() -> Self {
+        let (handle, gate) = Self::new("", 1 << 20).unwrap();
+        // Without its layer nothing could be changed.
+        std::mem::forget(gate);
+        handle
+    }
 }
 
-/// Starts logging to standard error. To be called once, by the program that runs the host.
+/// Starts logging to standard error; so many bytes of what was logged lately are kept. To be called once, by the program
+/// that runs the host.
 ///
 /// # Errors
 /// A filter that cannot be read, or a second call in one process.
-pub fn init(format: LogFormat, filter: &str) -> anyhow::Result<LogHandle> {
-    let (layer, handle) = reload::Layer::new(parse(filter)?);
-    let lines = LineLayer::new(style(format, std::io::stderr().is_terminal(), colour_wanted()), write_line);
-    tracing_subscriber::registry().with(layer).with(lines).try_init().context("logging is set up already")?;
-    Ok(LogHandle { filter: Arc::new(Mutex::new(or_default(filter).to_owned())), reload: handle })
+pub fn init(format: LogFormat, filter: &str, buffer: usize) -> anyhow::Result<LogHandle> {
+    let (handle, gate) = LogHandle::new(filter, buffer)?;
+    let style = style(format, std::io::stderr().is_terminal(), colour_wanted());
+    let lines = LineLayer::new(style, write_line, Arc::clone(handle.ring()));
+    tracing_subscriber::registry().with(gate).with(lines).try_init().context("logging is set up already")?;
+    Ok(handle)
 }
 
 /// How many lines standard error did not take.
@@ -142,7 +220,7 @@ fn capture_as(style: Style, code: impl FnOnce()) -> String {
     let _stays = &*SECOND;
     let written = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&written);
-    let layer = LineLayer::new(style, move |line: &str| sink.lock().push_str(line));
+    let layer = LineLayer::new(style, move |line: &str| sink.lock().push_str(line), LogRing::new(0));
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, code);
     std::mem::take(&mut *written.lock())
@@ -154,6 +232,7 @@ mod tests {
     use tracing::{info, info_span, warn};
 
     use super::*;
+    use crate::telemetry::LogsWanted;
 
     #[test]
     fn json_is_flat_with_span_fields_merged() {
@@ -245,21 +324,67 @@ mod tests {
     }
 
     #[test]
+    fn a_plugin_has_a_level_of_its_own() {
+        let (handle, gate) = LogHandle::new("info,wharf::call=error", 1 << 20).unwrap();
+        let lines = LineLayer::new(Style::Json, |_: &str| {}, Arc::clone(handle.ring()));
+        let heard = |plugin: Option<&str>| {
+            let wanted = LogsWanted { plugin: plugin.map(str::to_owned), json: true, ..LogsWanted::default() };
+            handle.ring().read(&wanted).lines.len()
+        };
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(gate).with(lines), || {
+            let say = || {
+                tracing::debug!(target: "wharf::call", plugin = "a/x", "debug");
+                tracing::info!(target: "wharf::plugin", plugin = %"a/x", "info");
+                tracing::debug!(target: "wharf::call", plugin = "a/y", "debug");
+                tracing::info!(target: "wharf::plugin", plugin = "a/y", "info");
+                tracing::debug!(target: "wharf::host", "debug");
+            };
+            say();
+            assert_eq!((heard(Some("a/x")), heard(Some("a/y")), heard(None)), (1, 1, 2));
+            assert!(handle.set_level("a/x", Some(LevelFilter::DEBUG)).unwrap());
+            say();
+            assert_eq!((heard(Some("a/x")), heard(Some("a/y")), heard(None)), (3, 2, 5), "louder than the host");
+            assert!(handle.set_level("a/x", Some(LevelFilter::OFF)).unwrap());
+            say();
+            assert_eq!((heard(Some("a/x")), heard(Some("a/y"))), (3, 3), "more silent");
+            handle.set_filter(Some("error")).unwrap();
+            assert!(handle.set_level("a/x", None).unwrap() && handle.levels().is_empty());
+            say();
+            assert_eq!((heard(Some("a/x")), heard(Some("a/y"))), (3, 3), "as the host");
+        });
+    }
+
+    #[test]
+    fn levels_are_bounded() {
+        let handle = LogHandle::unheard();
+        for at in 0..MAX_LEVELS {
+            assert!(handle.set_level(&format!("a/{at}"), Some(LevelFilter::INFO)).unwrap());
+        }
+        assert!(!handle.set_level("b/x", Some(LevelFilter::INFO)).unwrap());
+        assert!(handle.set_level("a/7", Some(LevelFilter::WARN)).unwrap(), "one that is there can be changed");
+        assert!(handle.set_level("a/7", None).unwrap() && handle.set_level("b/x", Some(LevelFilter::OFF)).unwrap());
+        assert_eq!((handle.level_of("b/x"), handle.level_of("a/7")), (Some(LevelFilter::OFF), None));
+    }
+
+    #[test]
     fn filter_is_changed_while_running_and_nonsense_is_refused() {
         let written = Arc::new(Mutex::new(String::new()));
         let sink = Arc::clone(&written);
-        let (filter, reload) = reload::Layer::new(parse("").unwrap());
-        let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line));
-        let handle = LogHandle { filter: Arc::new(Mutex::new(DEFAULT_FILTER.to_owned())), reload };
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(filter).with(lines), || {
+        let (handle, gate) = LogHandle::new("", 0).unwrap();
+        let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line), LogRing::new(0));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(gate).with(lines), || {
             tracing::debug!(target: "wharf::filter", "one");
-            handle.set_filter("wharf::filter=debug").unwrap();
+            handle.set_filter(Some("wharf::filter=debug")).unwrap();
             tracing::debug!(target: "wharf::filter", "two");
-            let error = handle.set_filter("wharf::filter=loudest").unwrap_err();
+            let error = handle.set_filter(Some("wharf::filter=loudest")).unwrap_err();
             assert!(error.to_string().contains("TARGET=LEVEL"), "{error}");
             assert_eq!(handle.filter(), "wharf::filter=debug");
+            handle.set_filter(None).unwrap();
+            tracing::debug!(target: "wharf::filter", "three");
+            assert_eq!(handle.filter(), DEFAULT_FILTER);
         });
         let text = written.lock().clone();
-        assert!(!text.contains("\"one\"") && text.contains("\"two\""), "{text}");
+        let heard = ["one", "two", "three"].map(|word| text.contains(&format!("\"{word}\"")));
+        assert_eq!(heard, [false, true, false], "{text}");
     }
 }

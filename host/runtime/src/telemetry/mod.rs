@@ -9,12 +9,15 @@ pub mod logging;
 pub mod metrics;
 pub mod rest;
 
+mod gate;
 mod layer;
 mod line;
 mod rate;
+mod ring;
 
 #[cfg(test)]
 mod errors_doc;
 
 pub use logging::{LogFormat, LogHandle};
 pub use metrics::Metrics;
+pub use ring::{LogRing, LogsBatch, LogsWanted};

@@ -4,6 +4,7 @@
 //! each step does (`resources` those about custom resources), `expect` compares, and
 //! `plugins_folder` is the folder that the host reads.
 
+mod beside;
 mod expect;
 mod model;
 mod plugins_folder;

@@ -174,6 +174,10 @@ pub enum Step {
     ExpectHealth(ExpectHealth),
     /// What a command of `wharf` says of the host.
     Wharf(Wharf),
+    /// A command of `wharf` against the host that goes on, until the next one or the end of the scenario.
+    WharfGoesOn(Vec<String>),
+    /// Texts that this command has printed, in this order.
+    WharfSays(Vec<String>),
     /// A command of kubectl in `${ns}`, which must succeed.
     Kubectl(Vec<String>),
     /// How the host ends.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use wharf_testkit::{Call, Cluster, Host, HostOptions, Line, Proxy, Stream, paths, scratch, until};
 
+use super::beside::Beside;
 use super::model::{Plugin, Scenario};
 use super::plugins_folder::PluginsFolder;
 
@@ -32,6 +33,8 @@ pub(super) struct Run {
     pub(super) host: Host,
     pub(super) folder: PluginsFolder,
     pub(super) stream: Option<Stream>,
+    /// A command of `wharf` that goes on.
+    pub(super) beside: Option<Beside>,
     /// How many calls of a (plugin, namespace, name) earlier steps have used up.
     pub(super) used: HashMap<[String; 3], usize>,
     options: HostOptions,
@@ -105,6 +108,7 @@ impl Run {
             host,
             folder,
             stream: None,
+            beside: None,
             used: HashMap::new(),
             options,
             sentinels: Vec::new(),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use wharf_testkit::{Call, Line, Signal, Stream, StreamOptions, Target, paths, until};
 
+use super::beside::Beside;
 use super::expect::{difference, text};
 use super::model::{
     ExpectCalls, ExpectMetric, ExpectObject, ExpectWatches, Fields, Mode, Reference, SignalName, Step, Swap, VerifyChurn, Wharf,
@@ -82,6 +83,11 @@ impl Run {
                 .await
             }
             Step::Wharf(command) => self.wharf(command).await,
+            Step::WharfGoesOn(args) => {
+                self.beside = Some(Beside::start(&self.host, args)?);
+                Ok(())
+            }
+            Step::WharfSays(wanted) => self.beside.as_mut().context("no command of wharf goes on")?.says(wanted).await,
             Step::Kubectl(words) => {
                 let words: Vec<&str> = words.iter().map(String::as_str).chain(["-n", &self.namespace]).collect();
                 self.cluster.kubectl(&words, None).await.map(drop)
@@ -292,7 +298,7 @@ impl Run {
 }
 
 /// The first of the texts that does not come after those before it.
-fn missing_in_order<'w>(mut text: &str, wanted: &'w [String]) -> Option<&'w str> {
+pub(super) fn missing_in_order<'w>(mut text: &str, wanted: &'w [String]) -> Option<&'w str> {
     wanted.iter().find_map(|wanted| match text.split_once(wanted.as_str()) {
         Some((_, rest)) => {
             text = rest;

@@ -58,6 +58,7 @@ fn defaults() {
         health_probe_bind_address: ":8081".to_owned(),
         log_level: "info".to_owned(),
         log_format: LogFormat::Auto,
+        log_buffer: 1 << 20,
         drain_deadline: Duration::from_secs(30),
     };
     assert_eq!(settings, want);

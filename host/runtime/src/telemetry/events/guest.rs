@@ -1,6 +1,7 @@
 //! Lines that guests log. Their message is the guest's own, so it is written as a value:
 //! capped, escaped and never read as a line of the host.
 
+use tracing::level_filters::LevelFilter;
 use wharf_engine::{CallInfo, Level};
 
 use crate::telemetry::line::{cut, json_text};
@@ -29,20 +30,21 @@ pub struct GuestLog<'a> {
 }
 
 impl GuestLog<'_> {
-    /// Whether a line of this level would be written.
-    pub fn enabled(level: Level) -> bool {
-        match level {
-            Level::Trace => tracing::enabled!(target: "guest", tracing::Level::TRACE),
-            Level::Debug => tracing::enabled!(target: "guest", tracing::Level::DEBUG),
-            Level::Info => tracing::enabled!(target: "guest", tracing::Level::INFO),
-            Level::Warn => tracing::enabled!(target: "guest", tracing::Level::WARN),
-            Level::Error => tracing::enabled!(target: "guest", tracing::Level::ERROR),
+    /// Whether a line of this level would be written, of a plugin that has a level of its own or not.
+    pub fn enabled(level: Level, own: Option<LevelFilter>) -> bool {
+        match (own, level) {
+            (Some(own), level) => tracing_level(level) <= own,
+            (None, Level::Trace) => tracing::enabled!(target: "guest", tracing::Level::TRACE),
+            (None, Level::Debug) => tracing::enabled!(target: "guest", tracing::Level::DEBUG),
+            (None, Level::Info) => tracing::enabled!(target: "guest", tracing::Level::INFO),
+            (None, Level::Warn) => tracing::enabled!(target: "guest", tracing::Level::WARN),
+            (None, Level::Error) => tracing::enabled!(target: "guest", tracing::Level::ERROR),
         }
     }
 
-    /// Logs and counts; drops and counts what is over the plugin's rate.
+    /// Logs and counts; drops and counts what is over the plugin's rate. To be asked first: [`enabled`](Self::enabled).
     pub fn emit(&self, metrics: &Metrics) {
-        if metrics.log_line(self.plugin, word(self.level)) == LogVerdict::Drop || !Self::enabled(self.level) {
+        if metrics.log_line(self.plugin, word(self.level)) == LogVerdict::Drop {
             return;
         }
         let message = cut(self.message, MAX_MESSAGE);
@@ -90,6 +92,16 @@ impl GuestLog<'_> {
             out.push('}');
         }
         out
+    }
+}
+
+fn tracing_level(level: Level) -> tracing::Level {
+    match level {
+        Level::Trace => tracing::Level::TRACE,
+        Level::Debug => tracing::Level::DEBUG,
+        Level::Info => tracing::Level::INFO,
+        Level::Warn => tracing::Level::WARN,
+        Level::Error => tracing::Level::ERROR,
     }
 }
 

@@ -14,13 +14,14 @@ use tracing_subscriber::{EnvFilter, registry};
 use super::body::{LogBody, Tap};
 use super::layer::START;
 use super::{HttpLog, filter_of_verbosity};
+use crate::telemetry::LogRing;
 use crate::telemetry::layer::{LineLayer, Style};
 
 /// Sends one request and reads the answer; what was logged and what came.
 fn exchange(filter: &str, request: Request<Body>, answer: &'static str) -> (Vec<serde_json::Value>, String) {
     let written = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&written);
-    let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line));
+    let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line), LogRing::new(0));
     let subscriber = registry().with(EnvFilter::new(filter)).with(lines);
     let body = tracing::subscriber::with_default(subscriber, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -103,7 +104,7 @@ fn long_bodies_are_cut_at_8_and_in_parts_at_9() {
 fn a_watch_is_logged_event_by_event_as_it_passes() {
     let written = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&written);
-    let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line));
+    let lines = LineLayer::new(Style::Json, move |line: &str| sink.lock().push_str(line), LogRing::new(0));
     let subscriber = registry().with(EnvFilter::new("wharf::http::body=trace")).with(lines);
     tracing::subscriber::with_default(subscriber, || {
         let mut headers = HeaderMap::new();

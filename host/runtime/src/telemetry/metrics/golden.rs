@@ -86,6 +86,7 @@ fn host() -> Arc<Metrics> {
             backlog_bytes: 0,
             failing_keys: 3,
             history_bytes: 4096,
+            memory_bytes: 1 << 20,
             instances: vec![("running", 1)],
             synced: true,
         });
@@ -98,6 +99,7 @@ fn host() -> Arc<Metrics> {
         };
         now.informers.extend([sample(10, true), sample(5, true)]);
         now.cache = Some((300 << 20, 1 << 20));
+        now.log = Some(LogSample { bytes: 5000, given_up: 7, levels: 1 });
         now.checkpoint = Some(CheckpointSample { keys: 10, bytes: 1500, body_bytes: 4000, failing: false });
     });
     metrics
@@ -187,6 +189,7 @@ fn removal_leaves_nothing_but_what_is_pulled() {
         .into_iter()
         .chain([
             "wharf_instances",
+            "wharf_instance_memory_bytes",
             "wharf_ledger_entries",
             "wharf_parked_keys",
             "wharf_failing_keys",

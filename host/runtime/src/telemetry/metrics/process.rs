@@ -19,6 +19,24 @@ pub(super) fn register(registry: &mut Registry) {
     registry.register_collector(Box::new(ProcessCollector));
 }
 
+/// What this process has used; zero where Linux does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProcessUsage {
+    /// User and system processor time.
+    pub cpu_seconds: f64,
+    /// Resident memory now.
+    pub resident_bytes: u64,
+}
+
+impl ProcessUsage {
+    /// Reads it.
+    pub fn now() -> Self {
+        let stat = read("/proc/self/stat").and_then(|text| Stat::parse(&text));
+        let resident = read("/proc/self/status").and_then(|text| resident_bytes(&text));
+        Self { cpu_seconds: stat.map_or(0.0, |stat| stat.cpu_ticks / TICKS_PER_SECOND), resident_bytes: resident.unwrap_or_default() }
+    }
+}
+
 #[derive(Debug)]
 struct ProcessCollector;
 

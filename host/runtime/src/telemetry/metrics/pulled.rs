@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use wharf_core::Gvk;
@@ -30,6 +30,19 @@ pub struct Snapshot {
     pub cache: Option<(u64, u64)>,
     /// Of the checkpoints, if there are any.
     pub checkpoint: Option<CheckpointSample>,
+    /// Of the log.
+    pub log: Option<LogSample>,
+}
+
+/// What is kept of the log now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LogSample {
+    /// Bytes of the lines.
+    pub bytes: u64,
+    /// Lines that were given up for newer ones.
+    pub given_up: u64,
+    /// Plugins with log levels of their own.
+    pub levels: u64,
 }
 
 /// What is written down of all plugins now.
@@ -93,6 +106,8 @@ pub struct PluginSample {
     pub synced: bool,
     /// Bytes of the changes that it is still to be told of one by one.
     pub backlog_bytes: u64,
+    /// Bytes of memory of its instances.
+    pub memory_bytes: u64,
     /// Instances by state, for example `running`.
     pub instances: Vec<(&'static str, u64)>,
 }
@@ -170,7 +185,8 @@ impl Collector for Pulled {
             plain(&mut encoder, "wharf_cache_budget_bytes", "Memory for the objects of all informers", budget)?;
             plain(&mut encoder, "wharf_cache_used_bytes", "Memory that these objects take, or will when their first list is read", used)?;
         }
-        encode_checkpoint(&mut encoder, now.checkpoint)
+        encode_checkpoint(&mut encoder, now.checkpoint)?;
+        encode_log(&mut encoder, now.log)
     }
 }
 
@@ -190,6 +206,22 @@ fn encode_checkpoint(encoder: &mut DescriptorEncoder<'_>, checkpoint: Option<Che
 /// Writes a family that has one series, without labels.
 fn plain(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
     encoder.encode_descriptor(name, &format!("{help}."), None, MetricType::Gauge)?.encode_gauge(&value)
+}
+
+fn encode_log(encoder: &mut DescriptorEncoder<'_>, log: Option<LogSample>) -> Result<(), fmt::Error> {
+    let Some(LogSample { bytes, given_up, levels }) = log else { return Ok(()) };
+    for (name, help, kind, value) in [
+        ("wharf_log_buffer_bytes", "Memory of the lines that `wharf logs` shows", MetricType::Gauge, bytes),
+        ("wharf_log_buffer_lines_dropped", "Lines that this memory has no room for any more", MetricType::Counter, given_up),
+        ("wharf_log_levels", "Plugins with a log level of their own", MetricType::Gauge, levels),
+    ] {
+        let mut descriptor = encoder.encode_descriptor(name, &format!("{help}."), None, kind)?;
+        match kind {
+            MetricType::Counter => descriptor.encode_counter::<NoLabelSet, _, u64>(&value, None)?,
+            _ => descriptor.encode_gauge(&value)?,
+        }
+    }
+    Ok(())
 }
 
 fn encode_queues(encoder: &mut DescriptorEncoder<'_>, queues: &[QueueSample]) -> Result<(), fmt::Error> {
@@ -217,6 +249,8 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
         p.instances.iter().map(move |(state, number)| (labels(*state), *number))
     });
     gauge(encoder, "wharf_instances", "Instances of the plugin's component, by state", instances)?;
+    let memory = plugins.iter().map(|p| (labels(p), p.memory_bytes));
+    gauge(encoder, "wharf_instance_memory_bytes", "Memory of the instances of the revision that serves, idle ones included", memory)?;
     let entries = plugins.iter().map(|p| (labels(p), p.ledger_entries));
     gauge(encoder, "wharf_ledger_entries", "Objects that the plugin was told about", entries)?;
     let parked = plugins.iter().map(|p| (labels(p), p.parked_keys));

@@ -1,0 +1,135 @@
+//! `wharf logs` and `wharf log-level`: what a running host has logged and logs, and how much that is.
+//! Owns what is printed; lines come as the host wrote them, escaped and with secrets masked.
+
+use serde_json::{Value, json};
+use wharf_runtime::admin::logs::{LogLevelRow, LogsRow};
+
+use crate::args::{LogLevelArgs, LogOutput, LogsArgs, Output};
+use crate::exit;
+use crate::host::{self, Host};
+use crate::report::{CliError, print_data, warn, write};
+use crate::table::Table;
+
+pub(crate) fn run(args: LogsArgs) -> Result<u8, CliError> {
+    let host = Host::at(&args.host)?;
+    host::until_ended(logs(&host, &args))
+}
+
+async fn logs(host: &Host, args: &LogsArgs) -> Result<u8, CliError> {
+    let plugin = args.plugin.as_deref().map(|plugin| plugin.strip_prefix("plugin/").unwrap_or(plugin));
+    let since = args.since.map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let mut ask = json!({
+        "plugin": plugin, "namespace": args.namespace, "json": args.output == LogOutput::Json,
+        "sinceMs": since, "tail": args.tail, "after": Value::Null, "wait": false,
+    });
+    loop {
+        let LogsRow { lines, next, more, missed } = host::read(&host.post("/v1/logs", ask.clone()).await?)?;
+        if missed > 0 {
+            let lines = if missed == 1 { "line is" } else { "lines are" };
+            warn(&format!("{missed} {lines} missing here: the host had no room for them any more (logBuffer in its configuration)"));
+        }
+        if !write(lines.concat()).await? || !(more || args.follow) {
+            return Ok(exit::OK);
+        }
+        if let Some(ask) = ask.as_object_mut() {
+            ask.insert("after".to_owned(), next.into());
+            ask.insert("wait".to_owned(), (!more).into());
+        }
+    }
+}
+
+pub(crate) fn level(args: LogLevelArgs) -> Result<u8, CliError> {
+    let host = Host::at(&args.host)?;
+    let (row, changed) = crate::block_on(ask_level(&host, &args))??;
+    let plugin = args.plugin.as_deref();
+    print_data(&if changed && args.output.is_none() {
+        said(plugin, args.level.as_deref())
+    } else {
+        text(&chosen(row, plugin, args.namespace.as_deref()), plugin, args.output.unwrap_or(Output::Table))?
+    })?;
+    Ok(exit::OK)
+}
+
+async fn ask_level(host: &Host, args: &LogLevelArgs) -> Result<(LogLevelRow, bool), CliError> {
+    let changes = args.level.is_some() || args.reset;
+    if changes {
+        let body = json!({ "plugin": args.plugin, "namespace": args.namespace, "level": args.level });
+        return Ok((host::read(&host.put("/v1/log-level", body).await?)?, true));
+    }
+    if let Some(plugin) = &args.plugin
+        && !host::plugins(host, args.namespace.as_deref()).await?.iter().any(|full| host::is_plugin(full, plugin))
+    {
+        return Err(host::no_plugin(plugin));
+    }
+    Ok((host::read(&host.get("/v1/log-level").await?)?, false))
+}
+
+/// One line, as kubectl says what it has done.
+fn said(plugin: Option<&str>, level: Option<&str>) -> String {
+    let what = plugin.map_or_else(|| "host".to_owned(), |plugin| format!("plugin/{}", plugin.trim_start_matches("plugin/")));
+    match level {
+        Some(level) => format!("{what} logs {level} until the host ends\n"),
+        None if plugin.is_some() => format!("{what} logs what the host does\n"),
+        None => format!("{what} logs what it was started with\n"),
+    }
+}
+
+/// Of one plugin only, if one is named.
+fn chosen(mut row: LogLevelRow, plugin: Option<&str>, namespace: Option<&str>) -> LogLevelRow {
+    if let Some(plugin) = plugin {
+        let there = |full: &str| namespace.is_none_or(|n| full.split_once('/').is_some_and(|(namespace, _)| namespace == n));
+        row.plugins.retain(|full, _| host::is_plugin(full, plugin) && there(full));
+    }
+    row
+}
+
+fn text(row: &LogLevelRow, plugin: Option<&str>, output: Output) -> Result<String, CliError> {
+    let value = || serde_json::to_value(row).map_err(|error| CliError::new(exit::USAGE, error.to_string()));
+    Ok(match output {
+        Output::Json => format!("{:#}\n", value()?),
+        Output::Yaml => host::yaml(&value()?)?,
+        Output::Name => row.plugins.keys().map(|plugin| format!("plugin/{plugin}\n")).collect(),
+        Output::Table | Output::Wide => {
+            let mut table = Table::new(vec!["NAME", "LEVEL"]);
+            table.row(vec!["host".to_owned(), row.filter.clone()]);
+            for (plugin, level) in &row.plugins {
+                table.row(vec![plugin.clone(), level.clone()]);
+            }
+            if let Some(plugin) = plugin.filter(|_| row.plugins.is_empty()) {
+                table.row(vec![plugin.to_owned(), "as the host".to_owned()]);
+            }
+            table.render()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels() {
+        let plugins = [("a/x", "debug"), ("b/x", "off"), ("b/y", "warn")].map(|(plugin, level)| (plugin.to_owned(), level.to_owned()));
+        let row = LogLevelRow { filter: "info".into(), plugins: plugins.into() };
+        insta::assert_snapshot!(text(&row, None, Output::Table).unwrap(), @r"
+        NAME   LEVEL
+        host   info
+        a/x    debug
+        b/x    off
+        b/y    warn
+        ");
+        let of = |plugin, namespace| text(&chosen(row.clone(), Some(plugin), namespace), Some(plugin), Output::Table).unwrap();
+        assert_eq!(of("x", Some("b")), "NAME   LEVEL\nhost   info\nb/x    off\n");
+        assert_eq!(of("b/z", None), "NAME   LEVEL\nhost   info\nb/z    as the host\n");
+        assert_eq!(text(&row, None, Output::Name).unwrap(), "plugin/a/x\nplugin/b/x\nplugin/b/y\n");
+        assert!(text(&row, None, Output::Yaml).unwrap().contains("a/x: debug"));
+    }
+
+    #[test]
+    fn what_was_done_is_said() {
+        assert_eq!(said(Some("a/x"), Some("debug")), "plugin/a/x logs debug until the host ends\n");
+        assert_eq!(said(Some("plugin/a/x"), None), "plugin/a/x logs what the host does\n");
+        assert_eq!(said(None, Some("warn")), "host logs warn until the host ends\n");
+        assert_eq!(said(None, None), "host logs what it was started with\n");
+    }
+}
