@@ -92,8 +92,8 @@ pub(super) struct Task {
     pub(super) record: Record,
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
-    /// The numbers of the last revision that was good.
-    good: Numbers,
+    /// The last revision that was good, by its identity, and its numbers.
+    good: (String, Numbers),
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
     refused: bool,
@@ -106,7 +106,7 @@ impl Task {
         let label = Arc::from(name.to_string());
         let progress = status.lock().progress.clone();
         let record = Record::new(registry.revisions.clone(), name);
-        let (served, bake, good) = (None, None, Numbers::default());
+        let (served, bake, good) = (None, None, (String::new(), Numbers::default()));
         let registry = Arc::clone(registry);
         Self {
             label,
@@ -197,7 +197,9 @@ impl Task {
         }
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
         self.progress.begin(Step::Sync);
-        self.settle(&staged.subscribed).await;
+        // Where nothing serves, what was good and what is wished take turns until one of them can.
+        let patient = self.served.is_some() || (matches!(goal, Some(Goal::Wish)) && self.is_good(&identity, &document));
+        self.settle(&staged.subscribed, patient).await?;
         self.stand_by().await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let instead = matches!(goal, Some(Goal::Before(..)));
@@ -273,7 +275,10 @@ impl Task {
         let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
         // A revision whose time is over without a verdict has done no harm that is known of.
         if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none()) {
-            self.good = served.tally.numbers();
+            let numbers = served.tally.numbers();
+            // One that came back goes on where it was: what it did in between may be too little to compare with.
+            let known = if self.good.0 == served.identity { self.good.1 } else { Numbers::default() };
+            self.good = (served.identity.clone(), known + numbers);
         }
         let swapped = self.served.is_some();
         // Dropping the old subscriptions stops the watches that nobody needs any more.
@@ -292,7 +297,7 @@ impl Task {
             self.registry.shared.metrics.stands_in(&self.label);
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
-        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good });
+        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.1 });
         self.served = Some(Served { document, identity, number, tally });
         self.forgiven = false;
         self.rest();
@@ -354,16 +359,27 @@ impl Task {
         Some(Goal::Before(good, withdrawn))
     }
 
-    /// Waits until the state of every watch is known, and says so if that takes long.
-    async fn settle(&self, subscribed: &Subscribed) {
+    /// Waits until the state of every watch is known. If that takes long it is said, or is a refusal where
+    /// something else could serve meanwhile.
+    async fn settle(&self, subscribed: &Subscribed, patient: bool) -> Result<(), Refusal> {
         let settled = subscribed.settle();
         tokio::pin!(settled);
         if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
-            return;
+            return Ok(());
         }
         let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-        self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
+        let refusal = Refusal::new(reason, format!("waiting for its watches: {message}"));
+        if !patient {
+            return Err(refusal);
+        }
+        self.refuse(refusal);
         settled.await;
+        Ok(())
+    }
+
+    /// Is there no other revision that was good?
+    fn is_good(&self, identity: &str, document: &PluginDocument) -> bool {
+        self.record.book().good().is_none_or(|good| good.identity == identity && good.document == *document.source)
     }
 
     /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
