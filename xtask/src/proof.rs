@@ -9,6 +9,7 @@ mod informers;
 mod kill;
 mod languages;
 mod peers;
+mod swap;
 mod watch_faults;
 
 use std::path::Path;
@@ -28,7 +29,10 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
+        "swap" => swap::run(root),
         "watch-faults" => watch_faults::run(root),
-        _ => bail!("there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, watch-faults"),
+        _ => bail!(
+            "there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, swap, watch-faults"
+        ),
     }
 }
