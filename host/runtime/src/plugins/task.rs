@@ -53,6 +53,8 @@ enum Reached {
     Serves(String),
     /// It can serve.
     Ready(Box<Ready>),
+    /// It waits for a server that refuses it something, and something else may serve meanwhile.
+    Waits(Refusal),
 }
 
 /// A revision that can serve at once.
@@ -160,7 +162,7 @@ impl Task {
                 Some(order) = orders.recv() => self.obey(order, goal).await,
                 verdict = self.baked(), if self.bake.is_some() => self.judge(verdict, goal).await,
                 reached = self.reach(&wish, goal.as_ref()), if goal.is_some() => match reached {
-                    Ok(reached) => self.serve(reached).await,
+                    Ok(reached) => self.serve(reached, goal).await,
                     Err(refusal) => self.fail(refusal, goal),
                 },
                 () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(Goal::Wish),
@@ -197,9 +199,11 @@ impl Task {
         }
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
         self.progress.begin(Step::Sync);
-        // Where nothing serves, what was good and what is wished take turns until one of them can.
-        let patient = self.served.is_some() || (matches!(goal, Some(Goal::Wish)) && self.is_good(&identity, &document));
-        self.settle(&staged.subscribed, patient).await?;
+        // Where nothing serves, what is wished and what was good take turns until one of them can.
+        let alone = matches!(goal, Some(Goal::Wish)) && !self.has_other(&identity, &document);
+        if let Err(refusal) = self.settle(&staged.subscribed, self.served.is_some() || alone).await {
+            return Ok(Reached::Waits(refusal));
+        }
         self.stand_by().await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let instead = matches!(goal, Some(Goal::Before(..)));
@@ -207,9 +211,13 @@ impl Task {
     }
 
     /// Puts what was reached into service. Never broken off.
-    async fn serve(&mut self, reached: Reached) -> Option<Goal> {
+    async fn serve(&mut self, reached: Reached, goal: Option<Goal>) -> Option<Goal> {
         self.refused = false;
         match reached {
+            Reached::Waits(refusal) => {
+                self.refuse(refusal);
+                return if matches!(goal, Some(Goal::Before(..))) { Some(Goal::Wish) } else { self.stand_in() };
+            }
             Reached::Suspended => {
                 self.progress.rest();
                 self.record.suspend(true).await;
@@ -352,34 +360,39 @@ impl Task {
         self.refuse(refusal);
         // It is not suspended any more.
         self.hold();
-        // What was good is tried once for each refusal of the wish. It may be that a host has ended before it
-        // came back in place of one that was withdrawn.
-        let good = self.record.book().good().cloned().filter(|_| self.served.is_none() && !before)?;
-        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
-        Some(Goal::Before(good, withdrawn))
+        // What was good is tried once for each refusal of the wish.
+        if before { None } else { self.stand_in() }
     }
 
-    /// Waits until the state of every watch is known. If that takes long it is said, or is a refusal where
-    /// something else could serve meanwhile.
+    /// Waits until the state of every watch is known, and says so if that takes long. Who is not patient
+    /// gives up then, if the server has said no.
     async fn settle(&self, subscribed: &Subscribed, patient: bool) -> Result<(), Refusal> {
         let settled = subscribed.settle();
         tokio::pin!(settled);
-        if tokio::time::timeout(PATIENCE, &mut settled).await.is_ok() {
-            return Ok(());
+        while tokio::time::timeout(PATIENCE, &mut settled).await.is_err() {
+            let trouble = subscribed.trouble();
+            let given_up = trouble.is_some() && !patient;
+            let (reason, message) = trouble.unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
+            let refusal = Refusal::new(reason, format!("waiting for its watches: {message}"));
+            if given_up {
+                return Err(refusal);
+            }
+            self.refuse(refusal);
         }
-        let (reason, message) = subscribed.trouble().unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-        let refusal = Refusal::new(reason, format!("waiting for its watches: {message}"));
-        if !patient {
-            return Err(refusal);
-        }
-        self.refuse(refusal);
-        settled.await;
         Ok(())
     }
 
-    /// Is there no other revision that was good?
-    fn is_good(&self, identity: &str, document: &PluginDocument) -> bool {
-        self.record.book().good().is_none_or(|good| good.identity == identity && good.document == *document.source)
+    /// Is a revision kept that was good, and is another one?
+    fn has_other(&self, identity: &str, document: &PluginDocument) -> bool {
+        self.record.book().good().is_some_and(|good| good.identity != identity || good.document != *document.source)
+    }
+
+    /// What was good, as long as nothing serves.
+    fn stand_in(&self) -> Option<Goal> {
+        let good = self.record.book().good().cloned().filter(|_| self.served.is_none())?;
+        // It may be that a host has ended before it came back in place of one that was withdrawn.
+        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
+        Some(Goal::Before(good, withdrawn))
     }
 
     /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
