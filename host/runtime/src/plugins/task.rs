@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName};
 
-use super::bake::{Worse, worse};
+use super::bake::{Good, Worse, worse};
 use super::book::{Kept, Standing};
 use super::desired::{Desired, Refusal, Wish};
 use super::identity::identity;
@@ -94,8 +94,7 @@ pub(super) struct Task {
     pub(super) record: Record,
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
-    /// The last revision that was good, by its identity, and its numbers.
-    good: (String, Numbers),
+    good: Good,
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
     refused: bool,
@@ -108,7 +107,7 @@ impl Task {
         let label = Arc::from(name.to_string());
         let progress = status.lock().progress.clone();
         let record = Record::new(registry.revisions.clone(), name);
-        let (served, bake, good) = (None, None, (String::new(), Numbers::default()));
+        let (served, bake, good) = (None, None, Good::default());
         let registry = Arc::clone(registry);
         Self {
             label,
@@ -283,10 +282,7 @@ impl Task {
         let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
         // A revision whose time is over without a verdict has done no harm that is known of.
         if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none()) {
-            let numbers = served.tally.numbers();
-            // One that came back goes on where it was: what it did in between may be too little to compare with.
-            let known = if self.good.0 == served.identity { self.good.1 } else { Numbers::default() };
-            self.good = (served.identity.clone(), known + numbers);
+            self.good.served(&served.identity, served.tally.numbers());
         }
         let swapped = self.served.is_some();
         // Dropping the old subscriptions stops the watches that nobody needs any more.
@@ -305,7 +301,7 @@ impl Task {
             self.registry.shared.metrics.stands_in(&self.label);
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
-        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.1 });
+        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.numbers() });
         self.served = Some(Served { document, identity, number, tally });
         self.forgiven = false;
         self.rest();

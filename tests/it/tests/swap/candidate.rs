@@ -67,7 +67,7 @@ impl Candidate {
         let (mut file, mut grants) = (file, json!([{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}]));
         let word = match self.broken {
             Some(Broken::ThirdEvent) => "trap-at:3",
-            Some(Broken::Slow) => "slow:40",
+            Some(Broken::Slow) => "slow:400",
             Some(Broken::Leak) => "leak:24",
             _ => "done",
         };

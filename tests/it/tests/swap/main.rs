@@ -27,19 +27,14 @@ async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
     let mut stage = Stage::new().await?;
     let stream = Stream::start(&stage.cluster, stage.namespace(), rate);
     // What is compared with what comes then; every object was there at least once.
-    let quiet = swaps.max(1000);
+    let quiet = swaps.max(2000);
     until("the first changes", DEADLINE, async || Ok((stream.written().0 >= quiet).then_some(()))).await?;
-    let mut candidates = (1..).map(|number| Candidate { number, broken: None });
-    for (phase, every) in [(Phase::Swaps, u64::MAX), (Phase::Broken, ONE_BROKEN_OF)] {
-        stage.witness.lock().phase = phase;
-        let begun = Instant::now();
-        let mut kinds = Broken::ALL.into_iter().cycle();
-        for (count, candidate) in (1..=swaps).zip(&mut candidates) {
-            let broken = if count % every == 0 { kinds.next() } else { None };
-            stage.bring(Candidate { broken, ..candidate }).await?;
-        }
-        eprintln!("{phase:?}: {swaps} revisions in {:.1} s", begun.elapsed().as_secs_f64());
+    let exchanged = exchange(&mut stage, swaps).await;
+    if exchanged.is_err() {
+        let witness = stage.witness.lock();
+        eprintln!("{}\n{}", witness.figures(), witness.problems().join("\n"));
     }
+    exchanged?;
     let (written, time) = stream.written();
     let books = stream.finish().await?;
     eprintln!("{written} changes, {:.0} a second of {rate}", written as f64 / time.as_secs_f64());
@@ -54,6 +49,22 @@ async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
     ensure!(witness.problems().is_empty(), "{}", witness.problems().join("\n"));
     ensure!(witness.revisions() as u64 > swaps / 2, "only {} revisions were called: this was no load", witness.revisions());
     can_fail(&witness, &books)
+}
+
+/// As many good ones, then as many of which some are broken.
+async fn exchange(stage: &mut Stage, swaps: u64) -> Result<()> {
+    let mut candidates = (1..).map(|number| Candidate { number, broken: None });
+    for (phase, every) in [(Phase::Swaps, u64::MAX), (Phase::Broken, ONE_BROKEN_OF)] {
+        stage.witness.lock().phase = phase;
+        let begun = Instant::now();
+        let mut kinds = Broken::ALL.into_iter().cycle();
+        for (count, candidate) in (1..=swaps).zip(&mut candidates) {
+            let broken = if count % every == 0 { kinds.next() } else { None };
+            stage.bring(Candidate { broken, ..candidate }).await?;
+        }
+        eprintln!("{phase:?}: {swaps} revisions in {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    Ok(())
 }
 
 /// With one state more in the books than happened the same history must have lost it.
