@@ -53,9 +53,9 @@ impl Good {
 
 /// Compares a new revision with the one before it, of which nothing may be known.
 pub fn worse(old: Numbers, new: Numbers) -> Option<Worse> {
-    // Twice as many are no accident, whatever there were before.
-    let more = |is: u64, was: u64| new.percent(is) > 2 * old.percent(was);
-    if new.strikes >= STRIKES && more(new.strikes, old.strikes) {
+    // Twice as many are no accident, whatever there were before; also if they are less than one in a hundred.
+    let part = |of: u64, calls: u64| u128::from(of) * u128::from(calls.max(1));
+    if new.strikes >= STRIKES && part(new.strikes, old.calls) > 2 * part(old.strikes, new.calls) {
         return Some(Worse::Strikes(old, new));
     }
     if new.calls < CALLS {
@@ -108,6 +108,7 @@ mod tests {
         assert!(matches!(worse(Numbers::default(), numbers(3, 3, 3, 1)), Some(Worse::Strikes(..))));
         // Few of many, but there were none before.
         assert!(matches!(worse(old, numbers(100, 3, 3, 1)), Some(Worse::Strikes(..))));
+        assert!(matches!(worse(old, numbers(5000, 3, 3, 1)), Some(Worse::Strikes(..))));
     }
 
     #[test]
