@@ -21,7 +21,7 @@ pub(crate) enum Broken {
     ThirdEvent,
     /// Its calls take much longer.
     Slow,
-    /// Each call keeps more memory, until there is none.
+    /// Each call takes memory until there is none. One that keeps a little of each call is contained by itself: its instance goes.
     Leak,
 }
 
@@ -68,7 +68,7 @@ impl Candidate {
         let word = match self.broken {
             Some(Broken::ThirdEvent) => "trap-at:3",
             Some(Broken::Slow) => "slow:400",
-            Some(Broken::Leak) => "leak:24",
+            Some(Broken::Leak) => "bomb",
             _ => "done",
         };
         config.insert("word".to_owned(), json!(word));
