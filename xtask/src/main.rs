@@ -50,7 +50,7 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
-    /// Run a long proof or measurement: dispatch, events, fairness, figures, informers, kill, languages, teams, watch-faults
+    /// Run a long proof or measurement: dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults
     Proof {
         /// Which
         name: String,

@@ -9,6 +9,7 @@ mod informers;
 mod kill;
 mod languages;
 mod peers;
+mod swap;
 mod teams;
 mod watch_faults;
 
@@ -29,10 +30,11 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
+        "swap" => swap::run(root),
         "teams" => teams::run(root),
         "watch-faults" => watch_faults::run(root),
         _ => bail!(
-            "there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, teams, watch-faults"
+            "there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults"
         ),
     }
 }

@@ -2,7 +2,10 @@
 //! ways to ask it something (metrics, health, `wharf get`); never looks inside it.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -19,6 +22,8 @@ use crate::paths;
 use crate::ports::free_port;
 use crate::process::{Process, Signal};
 
+/// Of Linux.
+const O_NONBLOCK: i32 = 0o4000;
 const START: Duration = Duration::from_secs(60);
 
 /// How a host is started.
@@ -210,6 +215,23 @@ impl Host {
         Process::spawn(&paths::wharf()?, args.iter().map(OsStr::new).chain(data), Stdio::piped(), Stdio::inherit())
     }
 
+    /// Takes no more of its log, so that it stands still where it writes its next line, holding whatever it holds.
+    ///
+    /// # Errors
+    /// If its log cannot be filled up.
+    pub fn hold_at_next_line(&self) -> Result<()> {
+        self.log.pause(true);
+        let log = format!("/proc/{}/fd/2", self.process.id());
+        let mut log = File::options().write(true).custom_flags(O_NONBLOCK).open(&log).with_context(|| format!("open {log}"))?;
+        loop {
+            match log.write(b" ") {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error).context("fill up the log"),
+            }
+        }
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
@@ -238,6 +260,7 @@ impl Host {
     /// If it cannot be waited for.
     pub async fn kill(&mut self) -> Result<()> {
         self.signal(Signal::Kill);
+        self.log.pause(false);
         self.wait(START).await?;
         Ok(())
     }

@@ -59,6 +59,7 @@ struct State {
 #[derive(Clone, Debug)]
 pub struct Log {
     state: Arc<watch::Sender<State>>,
+    paused: Arc<watch::Sender<bool>>,
 }
 
 impl Log {
@@ -66,16 +67,30 @@ impl Log {
     pub fn collect(stream: impl AsyncRead + Unpin + Send + 'static) -> Self {
         let state = Arc::new(watch::Sender::new(State::default()));
         let sender = Arc::clone(&state);
+        let paused = Arc::new(watch::Sender::new(false));
+        let mut pauses = paused.subscribe();
         tokio::spawn(async move {
             let mut lines = BufReader::new(stream).lines();
-            // A read error ends the log as the end of the process does.
-            while let Ok(Some(text)) = lines.next_line().await {
-                let line = Arc::new(Line::parse(&text));
-                sender.send_modify(|state| state.lines.push(line));
+            loop {
+                let pause = *pauses.borrow_and_update();
+                tokio::select! {
+                    changed = pauses.changed() => if changed.is_err() { break },
+                    read = lines.next_line(), if !pause => {
+                        // A read error ends the log as the end of the process does.
+                        let Ok(Some(text)) = read else { break };
+                        let line = Arc::new(Line::parse(&text));
+                        sender.send_modify(|state| state.lines.push(line));
+                    }
+                }
             }
             sender.send_modify(|state| state.closed = true);
         });
-        Self { state }
+        Self { state, paused }
+    }
+
+    /// Reads nothing more until it is told to, so that a stream that is full stays so.
+    pub fn pause(&self, paused: bool) {
+        self.paused.send_replace(paused);
     }
 
     /// Number of lines so far: a mark to look from later.
@@ -136,6 +151,16 @@ impl Log {
         (!news.is_empty()).then_some(news)
     }
 
+    /// Takes all lines out as soon as there are any, for whoever reads a long log once; `None` when the
+    /// process has ended and there are no more. Marks of before say nothing any more.
+    pub async fn take(&self) -> Option<Vec<Arc<Line>>> {
+        let mut changes = self.state.subscribe();
+        changes.wait_for(|state| state.closed || !state.lines.is_empty()).await.ok()?;
+        let mut taken = Vec::new();
+        self.state.send_modify(|state| taken = std::mem::take(&mut state.lines));
+        (!taken.is_empty()).then_some(taken)
+    }
+
     /// The last lines in a short form, for error messages.
     pub fn tail(&self) -> String {
         let state = self.state.borrow();
@@ -169,7 +194,10 @@ mod tests {
         writer.write_all(b"{\"n\":1}\nplain\n{\"n\":2}\n").await.unwrap();
         assert_eq!(found.await.unwrap().unwrap().text("n"), "2");
         assert_eq!(log.since(1).first().unwrap().text("message"), "plain");
+        assert_eq!(log.take().await.unwrap().len(), 3);
+        assert!(log.is_empty());
         drop(writer);
+        assert!(log.take().await.is_none());
         let error = log.wait_for("three", 0, Duration::from_secs(60), |line| line.is("n", "3")).await.unwrap_err();
         assert!(error.to_string().contains("the process ended"), "{error}");
     }

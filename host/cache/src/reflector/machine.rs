@@ -322,6 +322,9 @@ impl Machine {
             End::Refused(failure) if matches!(failure.class, Class::Unreachable | Class::OverBudget) => self.fail_and_refresh(failure, now),
             End::Refused(failure) | End::Error(failure) => match failure.class {
                 Class::TooManyRequests => self.attempt_again(failure, now),
+                // It does not even reach its own newest version: if that stays so, only a list says why.
+                Class::TooLarge if self.unavailable && self.initial_attempts > 0 => self.list_instead(failure),
+                Class::TooLarge if self.unavailable => self.attempt_again(failure, now),
                 Class::Expired | Class::TooLarge => self.without_version(failure, now),
                 Class::Invalid => {
                     self.watch_list = false;

@@ -134,6 +134,22 @@ fn cw9_an_unavailable_version_is_given_up_once() {
     }
 }
 
+/// A server that never reaches the version that it asks for itself has another trouble: a list tells which.
+#[test]
+fn a_server_that_cannot_fill_its_cache_is_asked_for_a_list() {
+    let mut run = Run::initial();
+    let behind = || End::Error(failure(Class::TooLarge));
+    for want in ["watch-list rv=", "800ms, watch-list rv=", "list rv= limit=500"] {
+        assert_eq!(run.ended_after(3, behind()), want);
+    }
+    assert_eq!(run.next(list_failed(Class::Internal)), "1600ms, watch-list rv=");
+    assert_eq!(run.health, Health::Failing(failure(Class::Internal)));
+    // The next time it is given a moment again.
+    for want in ["3200ms, watch-list rv=", "list rv= limit=500"] {
+        assert_eq!(run.ended_after(3, behind()), want);
+    }
+}
+
 /// A server that is busy is asked again, later and later; in the end for pages.
 #[test]
 fn cw6_a_busy_server_is_asked_again_and_then_for_a_list() {

@@ -1,6 +1,7 @@
 //! The numbers of one revision's calls, for whoever compares revisions. Owns which calls count;
 //! compares nothing.
 
+use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -85,6 +86,19 @@ impl Numbers {
     }
 }
 
+impl Add for Numbers {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(more.calls),
+            failures: self.failures.saturating_add(more.failures),
+            strikes: self.strikes.saturating_add(more.strikes),
+            micros: self.micros.saturating_add(more.micros),
+        }
+    }
+}
+
 impl From<&Finished> for Ended {
     fn from(finished: &Finished) -> Self {
         match finished {
@@ -111,6 +125,7 @@ mod tests {
         let numbers = tally.numbers();
         assert_eq!(numbers, Numbers { calls: 3, failures: 2, strikes: 1, micros: 6000 });
         assert_eq!((numbers.percent(numbers.failures), numbers.mean()), (66, Duration::from_millis(2)));
+        assert_eq!(numbers + numbers, Numbers { calls: 6, failures: 4, strikes: 2, micros: 12000 });
         assert_eq!((Numbers::default().percent(1), Numbers::default().mean()), (0, Duration::ZERO));
     }
 }

@@ -30,11 +30,32 @@ pub enum Worse {
     Slower(Numbers, Numbers),
 }
 
+/// What is known of the last revision that was good.
+#[derive(Debug, Default)]
+pub struct Good {
+    identity: String,
+    numbers: Numbers,
+}
+
+impl Good {
+    /// A revision that was good has served, with these numbers. If it is the one of before, which came back, it goes
+    /// on where it was: what it did since may be too little to compare with.
+    pub fn served(&mut self, identity: &str, numbers: Numbers) {
+        let before = if self.identity == identity { self.numbers } else { Numbers::default() };
+        *self = Self { identity: identity.to_owned(), numbers: before + numbers };
+    }
+
+    /// Its numbers; none are known of a host's first revision.
+    pub fn numbers(&self) -> Numbers {
+        self.numbers
+    }
+}
+
 /// Compares a new revision with the one before it, of which nothing may be known.
 pub fn worse(old: Numbers, new: Numbers) -> Option<Worse> {
-    // Twice as many are no accident, whatever there were before.
-    let more = |is: u64, was: u64| new.percent(is) > 2 * old.percent(was);
-    if new.strikes >= STRIKES && more(new.strikes, old.strikes) {
+    // Twice as many are no accident, whatever there were before; also if they are less than one in a hundred.
+    let part = |of: u64, calls: u64| u128::from(of) * u128::from(calls.max(1));
+    if new.strikes >= STRIKES && part(new.strikes, old.calls) > 2 * part(old.strikes, new.calls) {
         return Some(Worse::Strikes(old, new));
     }
     if new.calls < CALLS {
@@ -87,6 +108,7 @@ mod tests {
         assert!(matches!(worse(Numbers::default(), numbers(3, 3, 3, 1)), Some(Worse::Strikes(..))));
         // Few of many, but there were none before.
         assert!(matches!(worse(old, numbers(100, 3, 3, 1)), Some(Worse::Strikes(..))));
+        assert!(matches!(worse(old, numbers(5000, 3, 3, 1)), Some(Worse::Strikes(..))));
     }
 
     #[test]
@@ -112,6 +134,17 @@ mod tests {
         assert_eq!(worse(numbers(19, 0, 0, 1), numbers(20, 0, 0, 5000)), None);
         // Much longer than nearly nothing is still nearly nothing.
         assert_eq!(worse(numbers(100, 0, 0, 1), numbers(20, 0, 0, 20)), None);
+    }
+
+    #[test]
+    fn one_that_comes_back_for_a_moment_is_known_still() {
+        let mut good = Good::default();
+        good.served("a", numbers(100, 0, 0, 10));
+        good.served("a", numbers(3, 0, 0, 10));
+        assert_eq!(good.numbers(), numbers(103, 0, 0, 10));
+        assert!(matches!(worse(good.numbers(), numbers(20, 0, 0, 400)), Some(Worse::Slower(..))));
+        good.served("b", numbers(3, 0, 0, 10));
+        assert_eq!(worse(good.numbers(), numbers(20, 0, 0, 400)), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName};
 
-use super::bake::{Worse, worse};
+use super::bake::{Good, Worse, worse};
 use super::book::{Kept, Standing};
 use super::desired::{Desired, Refusal, Wish};
 use super::identity::identity;
@@ -56,6 +56,8 @@ enum Reached {
     Serves(String),
     /// It can serve.
     Ready(Box<Ready>),
+    /// It waits for a server that refuses it something, and something else may serve meanwhile.
+    Waits(Refusal),
 }
 
 /// A revision that can serve at once.
@@ -95,8 +97,7 @@ pub(super) struct Task {
     pub(super) record: Record,
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
-    /// The numbers of the last revision that was good.
-    good: Numbers,
+    good: Good,
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
     refused: bool,
@@ -109,7 +110,7 @@ impl Task {
         let label = Arc::from(name.to_string());
         let progress = status.lock().progress.clone();
         let record = Record::new(registry.revisions.clone(), name);
-        let (served, bake, good) = (None, None, Numbers::default());
+        let (served, bake, good) = (None, None, Good::default());
         let registry = Arc::clone(registry);
         Self {
             label,
@@ -163,7 +164,7 @@ impl Task {
                 Some(order) = orders.recv() => self.obey(order, goal).await,
                 verdict = self.baked(), if self.bake.is_some() => self.judge(verdict, goal).await,
                 reached = self.reach(&wish, goal.as_ref()), if goal.is_some() => match reached {
-                    Ok(reached) => self.serve(reached).await,
+                    Ok(reached) => self.serve(reached, goal).await,
                     Err(refusal) => self.fail(refusal, goal),
                 },
                 () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(Goal::Wish),
@@ -200,7 +201,11 @@ impl Task {
         }
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
         self.progress.begin(Step::Sync);
-        self.settle(&staged.subscribed).await;
+        // Where nothing serves, what is wished and what was good take turns until one of them can.
+        let alone = matches!(goal, Some(Goal::Wish)) && !self.has_other(&identity, &document);
+        if let Err(refusal) = self.settle(&staged.subscribed, self.served.is_some() || alone).await {
+            return Ok(Reached::Waits(refusal));
+        }
         self.stand_by().await;
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let instead = matches!(goal, Some(Goal::Before(..)));
@@ -208,9 +213,13 @@ impl Task {
     }
 
     /// Puts what was reached into service. Never broken off.
-    async fn serve(&mut self, reached: Reached) -> Option<Goal> {
+    async fn serve(&mut self, reached: Reached, goal: Option<Goal>) -> Option<Goal> {
         self.refused = false;
         match reached {
+            Reached::Waits(refusal) => {
+                self.refuse(refusal);
+                return if matches!(goal, Some(Goal::Before(..))) { Some(Goal::Wish) } else { self.stand_in() };
+            }
             Reached::Suspended => {
                 self.progress.rest();
                 self.record.suspend(true).await;
@@ -276,7 +285,7 @@ impl Task {
         let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
         // A revision whose time is over without a verdict has done no harm that is known of.
         if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none()) {
-            self.good = served.tally.numbers();
+            self.good.served(&served.identity, served.tally.numbers());
         }
         let swapped = self.served.is_some();
         // Dropping the old subscriptions stops the watches that nobody needs any more.
@@ -295,7 +304,7 @@ impl Task {
             self.registry.shared.metrics.stands_in(&self.label);
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
-        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good });
+        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.numbers() });
         self.served = Some(Served { document, identity, number, tally });
         self.forgiven = false;
         self.rest();
@@ -350,27 +359,44 @@ impl Task {
         self.refuse(refusal);
         // It is not suspended any more.
         self.hold();
-        // What was good is tried once for each refusal of the wish. It may be that a host has ended before it
-        // came back in place of one that was withdrawn.
-        let good = self.record.book().good().cloned().filter(|_| self.served.is_none() && !before)?;
-        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
-        Some(Goal::Before(good, withdrawn))
+        // What was good is tried once for each refusal of the wish.
+        if before { None } else { self.stand_in() }
     }
 
     /// Waits until the state of every watch is known, and says so if that takes long, or if there is no
-    /// room for what would be watched.
-    async fn settle(&self, subscribed: &Subscribed) {
+    /// room for what would be watched. Who is not patient gives up then, if the reason is known.
+    async fn settle(&self, subscribed: &Subscribed, patient: bool) -> Result<(), Refusal> {
         let settled = subscribed.settle();
         tokio::pin!(settled);
-        let patience = Instant::now() + PATIENCE;
+        let late = Instant::now() + PATIENCE;
         while tokio::time::timeout(SETTLE_LOOK, &mut settled).await.is_err() {
             let trouble = subscribed.unsettled();
             let no_room = trouble.as_ref().is_some_and(|(reason, _)| *reason == Reason::CacheBudgetExceeded);
-            if no_room || patience <= Instant::now() {
-                let (reason, message) = trouble.unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-                self.refuse(Refusal::new(reason, format!("waiting for its watches: {message}")));
+            if !no_room && Instant::now() < late {
+                continue;
             }
+            let given_up = trouble.is_some() && !patient;
+            let (reason, message) = trouble.unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
+            let refusal = Refusal::new(reason, format!("waiting for its watches: {message}"));
+            if given_up {
+                return Err(refusal);
+            }
+            self.refuse(refusal);
         }
+        Ok(())
+    }
+
+    /// Is a revision kept that was good, and is another one?
+    fn has_other(&self, identity: &str, document: &PluginDocument) -> bool {
+        self.record.book().good().is_some_and(|good| good.identity != identity || good.document != *document.source)
+    }
+
+    /// What was good, as long as nothing serves.
+    fn stand_in(&self) -> Option<Goal> {
+        let good = self.record.book().good().cloned().filter(|_| self.served.is_none())?;
+        // It may be that a host has ended before it came back in place of one that was withdrawn.
+        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
+        Some(Goal::Before(good, withdrawn))
     }
 
     /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another

@@ -9,6 +9,8 @@
 //! | `retry-after:MS` | fails, not before so many milliseconds; the second attempt succeeds |
 //! | `permanent` | fails for good |
 //! | `trap`, `panic`, `loop`, `bomb` | breaks: unreachable, a panic, an endless loop, memory without end |
+//! | `trap-at:N` | breaks in the Nth call of an instance that has the word, and succeeds before |
+//! | `leak:MIB` | keeps so much more memory, then succeeds |
 //! | `slow:MS` | takes so long, then succeeds |
 //! | `write:NAME` | applies the ConfigMap NAME with the value of the object |
 //! | `event` | records a Kubernetes Event |
@@ -18,6 +20,7 @@
 //! log line is at `/data/value` or `/spec/value`. The same source is built as two packages
 //! (v1 and v2), whose revision tag differs.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -31,6 +34,9 @@ const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION_MINOR"));
 
 /// `slow` takes its time as processor time; a scenario with `loop` sets less.
 const CPU: Duration = Duration::from_secs(2);
+
+/// Calls of this instance that had the word `trap-at`.
+static CALLS: AtomicU32 = AtomicU32::new(0);
 
 /// The configuration.
 #[derive(Debug, Default, Deserialize)]
@@ -48,6 +54,8 @@ pub struct Probe {
     tag: Option<String>,
     /// The word of objects that have none, in `add` and `update`.
     word: String,
+    /// One of the words that break, for `describe`.
+    describe: String,
 }
 
 /// A subscription beside `main`.
@@ -64,6 +72,9 @@ pub struct Also {
 impl Handler for Probe {
     fn describe() -> Description {
         let config: Self = config().unwrap_or_default();
+        if !config.describe.is_empty() {
+            break_down(&config.describe);
+        }
         let or = |text: String, default: &str| if text.is_empty() { default.to_owned() } else { text };
         let main = Subscription::new("main", or(config.api_version, "v1"), or(config.kind, "ConfigMap")).labels(config.label_selector);
         let description = Description::new("probe", env!("CARGO_PKG_VERSION")).subscribe(main).reasons(["Asked"]).cpu(CPU);
@@ -91,6 +102,7 @@ impl Probe {
             "probe",
             event = event.change(),
             version = self.tag.as_deref().unwrap_or(TAG),
+            code = TAG,
             value = value(event.current())?,
             previous = value(event.previous())?,
             removal = delivery.removal,
@@ -134,6 +146,9 @@ fn obey(event: &Event, script: &str) -> Result {
         "slow" => be_slow(event, time),
         "write" => write(event, argument)?,
         "event" => cluster::record_event(event.key(), EventType::Normal, "Asked", &value(event.current())?),
+        "trap-at" if CALLS.fetch_add(1, Ordering::Relaxed) + 1 == number.unwrap_or_default() => break_down("trap"),
+        "trap-at" => {}
+        "leak" => std::mem::forget(vec![1_u8; usize::try_from(number.unwrap_or_default()).unwrap_or_default() << 20]),
         "trap" | "panic" | "loop" | "bomb" => break_down(word),
         _ => return Err(Failure::permanent("Asked", format!("no such word: {script}"))),
     }
@@ -204,6 +219,8 @@ mod tests {
             ("slow:300", 1, Ok(Outcome::Done)),
             ("event", 1, Ok(Outcome::Done)),
             ("write:y", 1, Ok(Outcome::Done)),
+            ("trap-at:2", 1, Ok(Outcome::Done)),
+            ("leak:1", 1, Ok(Outcome::Done)),
             ("dance", 1, Err(Failure::permanent("Asked", "no such word: dance"))),
         ] {
             let mut host = Host::new();

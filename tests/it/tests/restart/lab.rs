@@ -61,6 +61,11 @@ impl Lab {
         Ok(path.display().to_string())
     }
 
+    /// The folder that hosts read plugins from.
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.home.path().join("plugins")
+    }
+
     /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")

@@ -2,7 +2,7 @@
 //! it does not do again, and what happened meanwhile is not lost. `cargo test` plays three runs;
 //! `cargo xtask proof kill` plays the same with other numbers: `WHARF_KILL_RUNS` runs from seed
 //! `WHARF_KILL_SEED` on. And what becomes of a checkpoint that is damaged, shared or not wanted.
-//! And two hosts of which one leads (`standby`).
+//! And two hosts of which one leads (`standby`), and kills in each step of a swap (`steps`).
 #![allow(clippy::print_stderr, reason = "a proof's figures are for the one who runs it")]
 
 mod books;
@@ -10,6 +10,7 @@ mod judge;
 mod lab;
 mod run;
 mod standby;
+mod steps;
 
 use std::fs;
 use std::time::Duration;
