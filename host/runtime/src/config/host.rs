@@ -222,6 +222,10 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let log_buffer = layers.pick("logBuffer", |n, p| n.bytes(&(0..=64 << 20), p));
     let drain_deadline = layers.pick("drainDeadline", |n, p| n.duration(&seconds(1, 600), p));
     let data_dir = data_dir?;
+    let control_socket = match socket {
+        Some(path) => path,
+        None => layers.derive("controlSocket", control_socket(Some(&data_dir), None).to_string_lossy().into(), socket_path)?,
+    };
     let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
     let ceilings = ceilings?;
     if let Err(refusal) = ceilings.plugins.allow(&limits.into()) {
@@ -231,10 +235,6 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
             DEFAULTS_HINT.to_owned(),
         );
     }
-    let control_socket = match socket {
-        Some(path) => path,
-        None => layers.derive("controlSocket", control_socket(Some(&data_dir), None).to_string_lossy().into(), socket_path)?,
-    };
     Some(Settings {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,

@@ -20,6 +20,7 @@ use wharf_core::{Gvk, Reason, ResourceKind};
 use wharf_engine::ApiError;
 
 use super::desired::Refusal;
+use super::file::{self, Unread};
 use crate::ports::api::{Api, Call};
 
 /// Keys that a message names, at most.
@@ -142,12 +143,13 @@ fn config_maps() -> ResourceKind {
 }
 
 async fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, Refusal> {
-    let failed = |error: std::io::Error| not_found(format!("{}: {error}", path.display()));
-    let size = tokio::fs::metadata(path).await.map_err(failed)?.len();
-    if size > max {
-        return Err(too_large(&path.display(), size, max));
-    }
-    tokio::fs::read(path).await.map_err(failed)
+    let file = path.to_owned();
+    let read =
+        tokio::task::spawn_blocking(move || file::read(&file, max)).await.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
+    read.map_err(|error| match error {
+        Unread::TooLarge { size, max } => too_large(&path.display(), size, max),
+        Unread::Failed(_) | Unread::Special => not_found(format!("{}: {error}", path.display())),
+    })
 }
 
 /// One entry of a ConfigMap's JSON text.

@@ -22,6 +22,7 @@ use wharf_core::plugin::{ComponentRef, PluginDocument};
 
 use super::component::Component;
 use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
+use super::file;
 use super::quiet::quiet;
 use crate::config::document::{MAX_DOCUMENT_BYTES, read_documents};
 
@@ -213,11 +214,8 @@ fn send_news<T: PartialEq>(sender: &watch::Sender<T>, now: T) {
 
 fn read_text(path: &Path) -> Result<String, Refusal> {
     let invalid = |message: String| Refusal::new(Reason::DocumentInvalid, format!("{}: {message}", path.display()));
-    let size = std::fs::metadata(path).map_err(|e| invalid(e.to_string()))?.len();
-    if size > MAX_DOCUMENT_BYTES {
-        return Err(invalid(format!("{size} bytes, more than the {MAX_DOCUMENT_BYTES} that a document may have")));
-    }
-    std::fs::read_to_string(path).map_err(|e| invalid(e.to_string()))
+    let bytes = file::read(path, MAX_DOCUMENT_BYTES).map_err(|error| invalid(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod component;
 mod config_maps;
 pub mod desired;
 pub mod directory;
+mod file;
 mod find;
 mod identity;
 pub mod order;
