@@ -139,13 +139,13 @@ fn cw9_an_unavailable_version_is_given_up_once() {
 fn a_server_that_cannot_fill_its_cache_is_asked_for_a_list() {
     let mut run = Run::initial();
     let behind = || End::Error(failure(Class::TooLarge));
-    for want in ["watch-list rv=", "800ms, watch-list rv=", "list rv= limit=500"] {
+    for want in ["watch-list rv=", "800ms, watch-list rv=", "list limit=500"] {
         assert_eq!(run.ended_after(3, behind()), want);
     }
     assert_eq!(run.next(list_failed(Class::Internal)), "1600ms, watch-list rv=");
     assert_eq!(run.health, Health::Failing(failure(Class::Internal)));
     // The next time it is given a moment again.
-    for want in ["3200ms, watch-list rv=", "list rv= limit=500"] {
+    for want in ["3200ms, watch-list rv=", "list limit=500"] {
         assert_eq!(run.ended_after(3, behind()), want);
     }
 }

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use wharf_cache::{InformerSpec, InformerState, Informers, Options, Registration, Scope};
 use wharf_core::Reason;
 
-use crate::fake::{Fake, Reply, by_lists, config_maps, list, object_in};
+use crate::fake::{Fake, Reply, by_lists, config_maps, list, object_in, page};
 use crate::recorder::Recorder;
 
 fn hub(fake: &Fake, max_bytes: u64) -> Informers {
@@ -19,14 +19,15 @@ fn namespace(name: &str) -> InformerSpec {
 
 /// A list of so many objects, of which the first is shown and the others are said to follow.
 fn sample(namespace: &str, remaining: u64) -> Reply {
-    let Reply::Json(code, body) = list("10", &[object_in(namespace, "x", "x", "5")]) else { unreachable!() };
-    let metadata = format!(r#""metadata":{{"continue":"more","remainingItemCount":{remaining},"#);
+    let Reply::Json(code, body) = page("10", "more", &[object_in(namespace, "x", "x", "5")]) else { unreachable!() };
+    let metadata = format!(r#""metadata":{{"remainingItemCount":{remaining},"#);
     Reply::Json(code, body.replacen(r#""metadata":{"#, &metadata, 1))
 }
 
 async fn refused(registration: &Registration) -> String {
     loop {
-        if let InformerState::Failing { reason: Reason::CacheBudgetExceeded, message } = registration.state() {
+        if let InformerState::Failing { reason, message } = registration.state() {
+            assert_eq!(reason, Reason::CacheBudgetExceeded, "{message}");
             return message.to_string();
         }
         sleep(Duration::from_millis(10)).await;
@@ -65,10 +66,7 @@ async fn selected_objects_are_counted() {
     let fake = Fake::new();
     let objects = |count: usize| (0..count).map(|n| object_in("a", &format!("n{n}"), "x", "5")).collect::<Vec<_>>();
     fake.lists_by(move |uri| match (uri.contains("limit=100"), uri.contains("few")) {
-        (true, _) => {
-            let Reply::Json(code, body) = list("10", &objects(2)) else { unreachable!() };
-            Reply::Json(code, body.replacen(r#""metadata":{"#, r#""metadata":{"continue":"more","#, 1))
-        }
+        (true, _) => page("10", "more", &objects(2)),
         (false, few) => list("10", &objects(if few { 3 } else { 50_000 })),
     });
     let informers = hub(&fake, 1 << 20);
@@ -112,5 +110,7 @@ async fn namespaces_go_on_where_the_cluster_has_no_room() {
         assert_eq!(registration.state(), InformerState::Synced);
         assert_eq!(&registration.served_by(), registration.spec());
     }
-    assert!(!fake.asked("/api/v1/configmaps?").is_empty(), "the cluster as a whole was thought of");
+    let wide = informers.snapshot().into_iter().find(|status| status.spec.scope == Scope::All);
+    let error = wide.and_then(|status| status.last_error).unwrap_or_default();
+    assert!(error.contains("would take"), "the cluster as a whole was thought of: {error}");
 }
