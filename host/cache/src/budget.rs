@@ -70,7 +70,6 @@ impl Budget {
     pub(crate) fn set_aside(&self, id: u32, store: &Arc<Store>, expected: u64) -> Result<(), Short> {
         let Some(limit) = self.limit else { return Ok(()) };
         let mut held = self.held.lock();
-        held.remove(&id);
         let free = limit.saturating_sub(others(&mut held, id));
         if expected > free {
             return Err(Short { limit, free });
@@ -79,7 +78,14 @@ impl Budget {
         Ok(())
     }
 
-    /// The store has been filled: from now on it counts with what it has.
+    /// Counts a store with what it has, without a question.
+    pub(crate) fn count(&self, id: u32, store: &Arc<Store>) {
+        if self.limit.is_some() {
+            self.held.lock().entry(id).or_insert_with(|| Held { store: Arc::downgrade(store), expected: 0 });
+        }
+    }
+
+    /// The store has been filled, or will not be: from now on it counts with what it has.
     pub(crate) fn filled(&self, id: u32) {
         if let Some(held) = self.held.lock().get_mut(&id) {
             held.expected = 0;
@@ -108,6 +114,9 @@ mod tests {
         // Asking again replaces what was set aside before.
         budget.set_aside(1, &one, 50).unwrap();
         assert_eq!((budget.free(1), budget.free(2), budget.free(3)), (60, 50, 10));
+        // In vain it changes nothing.
+        budget.set_aside(1, &one, 61).unwrap_err();
+        assert_eq!(budget.free(3), 10);
         // A filled store counts with what it has.
         budget.filled(1);
         assert_eq!(budget.free(3), 60);

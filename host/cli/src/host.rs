@@ -106,7 +106,8 @@ pub(crate) fn no_plugin(text: &str) -> CliError {
 pub(crate) async fn plugins(host: &Host, namespace: Option<&str>) -> Result<Vec<String>, CliError> {
     let rows: Vec<PluginRow> = read(&host.get("/v1/plugins").await?)?;
     // A document that cannot be read has no namespace, and is no plugin yet.
-    let wanted = |row: &PluginRow| !row.namespace.is_empty() && namespace.is_none_or(|namespace| row.namespace == namespace);
+    let there = |row: &PluginRow| !row.namespace.is_empty() && row.state != "Draining";
+    let wanted = |row: &PluginRow| there(row) && namespace.is_none_or(|namespace| row.namespace == namespace);
     Ok(rows.into_iter().filter(wanted).map(|row| format!("{}/{}", row.namespace, row.name)).collect())
 }
 

@@ -188,7 +188,11 @@ impl Host {
         let Followed { wishes, components } = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
         let (mut sources, mut publish) = (vec![wishes], None);
         if settings.cluster_plugins.enabled {
-            let cluster = Cluster { namespaces: settings.cluster_plugins.namespaces.clone(), folder: settings.plugins_directory.clone() };
+            let cluster = Cluster {
+                namespaces: settings.cluster_plugins.namespaces.clone(),
+                folder: settings.plugins_directory.clone(),
+                per_namespace: settings.ceilings.plugins.plugins_per_tenant,
+            };
             sources.push(cluster.follow(&informers, components, stop_plugins.clone()));
             let resources = ApiResources::new(&settings.cluster_plugins.namespaces, &informers, api, recorder);
             let writer = Writer::new(resources, connect::instance_name(), clock, metrics);

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 
 use super::plan::{Wish, Wishes};
+use crate::reflector::Begin;
 use crate::seat::Seat;
 use crate::shared::{Condition, Shared};
 use crate::spec::{InformerSpec, Scope};
@@ -59,9 +60,8 @@ pub(super) struct Move {
     pub(super) to: Arc<Shared>,
 }
 
-/// Makes and starts an informer. The text is the version that its first list must not be older
-/// than; empty for none.
-pub(super) type Start<'a> = &'a mut dyn FnMut(&InformerSpec, Box<str>) -> (Arc<Shared>, CancellationToken);
+/// Makes and starts an informer.
+pub(super) type Start<'a> = &'a mut dyn FnMut(&InformerSpec, Begin) -> (Arc<Shared>, CancellationToken);
 
 impl Family {
     /// Seats a registration at the informer that is to serve it. `make` makes the seat there.
@@ -77,7 +77,7 @@ impl Family {
         self.widen(Some(wish), widen_after);
         // Who comes now is not seated where it does not work.
         let spec = self.wishes(Some(wish), self.refused_until.is_some() || self.wide_fails()).serve(wish);
-        let seat = make(self.informer(&spec, Box::default(), start));
+        let seat = make(self.informer(&spec, Begin::default(), start));
         self.seats.insert(seat.id, Seated { seat: Arc::clone(&seat), attached: false });
         seat
     }
@@ -121,7 +121,9 @@ impl Family {
         let mut ready = Vec::new();
         let mut targets = Vec::new();
         for (seat, from, spec, attached) in moves {
-            let to = self.informer(&spec, from.store.resource_version(), start);
+            // Of what the whole cluster has each namespace is a part.
+            let admitted = from.spec.scope == Scope::All && from.condition().borrow().synced_once;
+            let to = self.informer(&spec, Begin { not_older_than: from.store.resource_version(), admitted }, start);
             targets.push(to.id);
             if attached && better(&from.condition().borrow(), &to.condition().borrow(), spec == seat.want) {
                 ready.push(Move { seat, from, to });
@@ -173,12 +175,12 @@ impl Family {
         Wishes::new(all, self.widened, refused)
     }
 
-    fn informer(&mut self, spec: &InformerSpec, not_older_than: Box<str>, start: Start<'_>) -> Arc<Shared> {
+    fn informer(&mut self, spec: &InformerSpec, begin: Begin, start: Start<'_>) -> Arc<Shared> {
         if let Some(running) = self.informers.get_mut(spec) {
             running.unused_since = None;
             return Arc::clone(&running.shared);
         }
-        let (shared, stop) = start(spec, not_older_than);
+        let (shared, stop) = start(spec, begin);
         self.informers.insert(spec.clone(), Running { shared: Arc::clone(&shared), stop, unused_since: None });
         shared
     }

@@ -26,7 +26,7 @@ use crate::discovery::Discovery;
 use crate::filter::Filter;
 use crate::metrics::CacheMetrics;
 use crate::options::Options;
-use crate::reflector::Reflector;
+use crate::reflector::{Begin, Reflector};
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::source::Source;
@@ -220,7 +220,7 @@ impl Hub {
         Times { widen_after: self.options.widen_after, linger: self.options.linger }
     }
 
-    fn start(&self, spec: &InformerSpec, not_older_than: Box<str>) -> (Arc<Shared>, CancellationToken) {
+    fn start(&self, spec: &InformerSpec, begin: Begin) -> (Arc<Shared>, CancellationToken) {
         let id = self.informer_ids.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::new(Shared::new(id, spec.clone(), self.metrics.clone(), Arc::clone(&self.changed)));
         let stop = self.stop.child_token();
@@ -233,7 +233,7 @@ impl Hub {
                 self.discovery.clone(),
                 self.budget.clone(),
                 self.options.clone(),
-                not_older_than,
+                begin,
                 stop.clone(),
                 self.tasks.clone(),
             ));
@@ -260,7 +260,7 @@ async fn follow(
     discovery: Arc<Discovery>,
     budget: Arc<Budget>,
     options: Options,
-    not_older_than: Box<str>,
+    begin: Begin,
     stop: CancellationToken,
     tasks: TaskTracker,
 ) {
@@ -269,8 +269,8 @@ async fn follow(
     loop {
         let (own, source, discovery, options) = (shared.clone(), source.clone(), discovery.clone(), options.clone());
         let budget = budget.clone();
-        let from = not_older_than.clone();
-        let run = async move { Reflector::new(&own, source, &discovery, &budget, options, from).run().await };
+        let begin = begin.clone();
+        let run = async move { Reflector::new(&own, source, &discovery, &budget, options, begin).run().await };
         // Counted, so that a shutdown waits for it too.
         let task = AbortOnDropHandle::new(tasks.spawn(run));
         let Some(ended) = stop.run_until_cancelled(task).await else { break };

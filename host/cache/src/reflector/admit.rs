@@ -1,6 +1,9 @@
 //! What it would cost to watch, asked before it is done. Owns the estimate: a page as a sample, and
 //! the number of objects that are left. Decides nothing about other informers and keeps no object.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
 use wharf_core::Reason;
 use wharf_core::quantity::format_bytes;
 
@@ -15,11 +18,23 @@ use crate::spec::{Content, InformerSpec};
 /// Objects whose size is looked at.
 const SAMPLE: u32 = 100;
 
+/// What was counted is believed for so long, if there is no more room than there was.
+const COUNTED: Duration = Duration::from_secs(300);
+
+/// What was too much when it was counted.
+pub(super) struct Counted {
+    at: Instant,
+    free: u64,
+    failure: Failure,
+}
+
 /// What there would be in the store.
 struct Estimate {
     objects: u64,
     /// The counting ended there, since it was too much already.
     at_least: bool,
+    /// The server did not say how many, and was asked for all of their metadata.
+    counted: bool,
     /// Bytes of the sample.
     sampled: u64,
     sample: u64,
@@ -42,9 +57,18 @@ impl Reflector<'_> {
         if self.admitted || self.budget.limit().is_none() || self.shared.spec.names_one() {
             return Ok(());
         }
+        // Counting costs the server a list: it is not done again as long as there is no more room.
+        let known = self.counted.as_ref();
+        if let Some(known) = known.filter(|known| known.at.elapsed() < COUNTED && self.budget.free(self.shared.id) <= known.free) {
+            return Err(known.failure.clone());
+        }
         let estimate = self.estimate().await?;
         let fits = self.budget.set_aside(self.shared.id, &self.shared.store, estimate.bytes());
-        fits.map_err(|short| self.too_much(&estimate, short))?;
+        if let Err(short) = fits {
+            let failure = self.too_much(&estimate, short);
+            self.counted = estimate.counted.then(|| Counted { at: Instant::now(), free: short.free, failure: failure.clone() });
+            return Err(failure);
+        }
         self.admitted = true;
         Ok(())
     }
@@ -57,16 +81,16 @@ impl Reflector<'_> {
             sampled += cost(&object);
         });
         let page = page.await?;
-        let (objects, at_least) = match (page.next, page.remaining) {
-            (None, _) => (sample, false),
-            (Some(_), Some(remaining)) => (sample.saturating_add(remaining), false),
+        let (objects, at_least, counted) = match (page.next, page.remaining) {
+            (None, _) => (sample, false, false),
+            (Some(_), Some(remaining)) => (sample.saturating_add(remaining), false, false),
             (Some(_), None) => {
                 let fit = self.budget.free(self.shared.id) / (sampled / sample.max(1)).max(1);
                 let objects = self.count(fit.saturating_add(1)).await?;
-                (objects, objects > fit)
+                (objects, objects > fit, true)
             }
         };
-        Ok(Estimate { objects, at_least, sampled, sample })
+        Ok(Estimate { objects, at_least, counted, sampled, sample })
     }
 
     /// How many objects there are, up to `most`.

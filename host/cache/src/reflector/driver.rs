@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use wharf_core::{ResourceKind, Trim};
 
+use super::admit::Counted;
 use super::machine::Machine;
 use super::step::{Decision, Health, Input, Step, StoreCall};
 use crate::budget::Budget;
@@ -16,6 +17,16 @@ use crate::options::Options;
 use crate::shared::Shared;
 use crate::source::Source;
 use crate::spec::Content;
+
+/// How an informer begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Begin {
+    /// Its first state is not older than this resourceVersion, which somebody has seen already; empty if nobody
+    /// has.
+    pub(crate) not_older_than: Box<str>,
+    /// All that it will have is in memory already, in the store of another one that it replaces.
+    pub(crate) admitted: bool,
+}
 
 /// Keeps the store of one informer equal to the server.
 pub(crate) struct Reflector<'a> {
@@ -28,6 +39,8 @@ pub(crate) struct Reflector<'a> {
     pub(super) budget: &'a Budget,
     /// The first state has been found to fit into the memory.
     pub(super) admitted: bool,
+    /// What was too much when it was counted last.
+    pub(super) counted: Option<Counted>,
     resource: Option<ResourceKind>,
 }
 
@@ -35,19 +48,22 @@ pub(crate) struct Reflector<'a> {
 pub(super) const OBJECTS_PER_TURN: usize = 64;
 
 impl<'a> Reflector<'a> {
-    /// The first state is not older than `not_older_than`, a resourceVersion that somebody
-    /// has seen already; empty if nobody has.
     pub(crate) fn new(
         shared: &'a Shared,
         source: Source,
         discovery: &'a Discovery,
         budget: &'a Budget,
         options: Options,
-        not_older_than: Box<str>,
+        begin: Begin,
     ) -> Self {
-        let machine = Machine::new(&options, not_older_than, rand::random::<f64>);
+        let machine = Machine::new(&options, begin.not_older_than, rand::random::<f64>);
+        // What it had once is not asked for again.
+        let admitted = begin.admitted || shared.condition().borrow().synced_once;
+        if admitted {
+            budget.count(shared.id, &shared.store);
+        }
         let decoder = Decoder::new(shared.spec.sent_kind(), Trim::new(&options.omit, shared.spec.content == Content::Redacted));
-        Self { shared, source, discovery, machine, options, decoder, budget, admitted: false, resource: None }
+        Self { shared, source, discovery, machine, options, decoder, budget, admitted, counted: None, resource: None }
     }
 
     /// Runs until it is dropped; what was applied up to then stays whole.
@@ -76,12 +92,14 @@ impl<'a> Reflector<'a> {
             StoreCall::Finish { resource_version } => self.shared.finish_list(resource_version),
             StoreCall::Vanish => self.shared.vanish(),
         }
+        if *store != StoreCall::Nothing {
+            self.budget.filled(self.shared.id);
+        }
         let (kind, scope) = (&self.shared.spec.kind, &self.shared.spec.scope);
         match health {
             Health::Unchanged => {}
             Health::Synced => {
                 tracing::debug!(%kind, %scope, objects = self.shared.store.len(), "informer is synced");
-                self.budget.filled(self.shared.id);
                 self.shared.set_synced();
             }
             Health::Sleeping(failure) => {

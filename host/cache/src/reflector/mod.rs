@@ -14,5 +14,5 @@ mod watch;
 #[cfg(test)]
 mod watch_list_tests;
 
-pub(crate) use driver::{Reflector, whole_seconds};
+pub(crate) use driver::{Begin, Reflector, whole_seconds};
 pub(crate) use step::{ListRequest, WatchRequest};

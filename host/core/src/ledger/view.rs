@@ -6,7 +6,7 @@ use crate::diff::State;
 use crate::reason::Reason;
 
 use super::entry::{Entry, Parked};
-use super::{Here, Ledger, Policy, Slot, Time};
+use super::{Here, Ledger, Mark, Policy, Slot, Time};
 
 /// One entry, to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,14 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
     /// Is the key one of those?
     pub fn unsettled_has(&self, key: &K) -> bool {
         self.side.get(key).is_some()
+    }
+
+    /// Is the key due for nothing but an exchange of revisions? Without that it would be settled.
+    pub fn only_reloads(&self, key: &K) -> bool {
+        self.side.get(key).is_some_and(|entry| {
+            let reload = entry.marks.pending().bits() == Mark::Reload.bit();
+            reload && !entry.unfinished() && !entry.failing() && entry.tombstone().is_none()
+        })
     }
 
     /// Number of keys that the plugin was told of, settled or not.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::extract::State;
@@ -17,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::operate::{Refused, answered, unread};
 
 /// How long a question waits for lines; then it is answered without, and asked again.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who has the lines, and decides which there are.
 #[async_trait]
@@ -88,7 +86,8 @@ pub struct LogLevelAsk {
     /// Of several plugins of one name, the one there is meant.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// A level, or a filter of the host; null goes back to what was before.
+    /// A level, or a filter of the host; null goes back to what was before, and must be said.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub level: Option<String>,
 }
 
@@ -114,7 +113,6 @@ async fn lines(State(shared): State<Shared>, ask: Result<Json<LogsAsk>, JsonReje
     let at_once = LogsAsk { wait: false, ..ask.clone() };
     tokio::select! {
         row = shared.logs.lines(ask) => return answered(row),
-        () = tokio::time::sleep(PATIENCE) => {}
         () = shared.stop.cancelled() => {}
     }
     answered(shared.logs.lines(at_once).await)

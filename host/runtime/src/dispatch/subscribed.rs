@@ -184,9 +184,12 @@ impl Subscribed {
         self.trouble_of(|_| true)
     }
 
-    /// The same of the watches that [`Self::settle`] waits for.
+    /// The same of the watches that [`Self::settle`] waits for; that there is no room for one goes first.
     pub fn unsettled(&self) -> Option<(Reason, String)> {
-        self.trouble_of(|registration| !registration.settled())
+        let no_room = |registration: &Registration| {
+            matches!(registration.state(), InformerState::Failing { reason: Reason::CacheBudgetExceeded, .. }) && !registration.settled()
+        };
+        self.trouble_of(no_room).or_else(|| self.trouble_of(|registration| !registration.settled()))
     }
 
     fn trouble_of(&self, concerns: impl Fn(&Registration) -> bool) -> Option<(Reason, String)> {

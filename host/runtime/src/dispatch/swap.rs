@@ -3,7 +3,7 @@
 //! Owns this as one step for whoever looks, under the dispatcher's lock: keys never leave the
 //! queue, and the ledger is kept. Never decides which revision serves: that is `plugins`'.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Dispatcher {
     pub fn swap(self: &Arc<Self>, serving: Serving, subscribed: Arc<Subscribed>, replaying: impl Into<Replaying>) -> Arc<Subscribed> {
         let replaying = replaying.into();
         let (concurrency, threads) = (serving.limits.concurrency, serving.revision.threads().cloned());
-        let (old, keys, first, taken, given_up) = {
+        let (old, keys, later, first, taken, given_up) = {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
             let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
@@ -97,18 +97,30 @@ impl Dispatcher {
             }
             self.serving.store(Some(Arc::new(serving)));
             state.header_changed = true;
-            let replayed: HashSet<TargetKey> =
-                replayed.into_iter().chain(taken.iter().flat_map(|taken| taken.replayed.iter().cloned())).collect();
+            // What a withdrawn revision has done is put right without delay.
+            let urgent = matches!(replaying, Replaying::Withdrawn(_));
+            let mut replayed: HashMap<TargetKey, bool> = replayed
+                .into_iter()
+                .chain(taken.iter().flat_map(|taken| taken.replayed.iter().cloned()))
+                .map(|key| (key, urgent))
+                .collect();
+            // A replay that another exchange meets half done goes on.
+            for key in state.ledger.unsettled().filter(|key| state.ledger.only_reloads(key)) {
+                replayed.entry(key.clone()).or_default();
+            }
             // Whatever the stores hold or the ledger knows is judged by the new rules; what is as it
             // was costs one look. What is replayed does not stand in the way of what has changed.
-            let others = state.ledger.unsettled().filter(|key| !replayed.contains(key));
+            let others = state.ledger.unsettled().filter(|key| !replayed.contains_key(key));
             let mut keys: Vec<(TargetKey, Cause)> = others.cloned().map(|key| (key, Cause::Watch)).collect();
             keys.extend(related.into_iter().map(|key| (key, Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.related).map(|key| (key.clone(), Cause::Related)));
             keys.extend(taken.iter().flat_map(|taken| &taken.changed).map(|key| (key.clone(), Cause::ChangedOffline)));
-            keys.extend(stored.into_iter().filter(|key| !replayed.contains(key)).map(|key| (key, Cause::InitialList)));
-            keys.extend(replayed.into_iter().map(|key| (key, Cause::Reload)));
-            (old, keys, first, taken, given_up)
+            keys.extend(stored.into_iter().filter(|key| !replayed.contains_key(key)).map(|key| (key, Cause::InitialList)));
+            // Of a replay that need not be at once, as much in a second as the rate says; a failed or an owed call is none.
+            let (later, now): (Vec<_>, Vec<_>) = replayed.into_iter().partition(|(key, urgent)| !urgent && state.ledger.only_reloads(key));
+            keys.extend(now.into_iter().map(|(key, _)| (key, Cause::Reload)));
+            let later: Vec<TargetKey> = later.into_iter().map(|(key, _)| key).collect();
+            (old, keys, later, first, taken, given_up)
         };
         let_go(given_up);
         if let Some(checkpoint) = &self.shared.checkpoint {
@@ -121,17 +133,14 @@ impl Dispatcher {
                 self.note(key, What::Dropped { by: Dropped::OnlyIfChanged, version: 0 });
             }
         }
-        let mut replayed = 0;
         for (key, cause) in keys {
-            // What a withdrawn revision has done is put right without delay.
-            let after = (cause == Cause::Reload && matches!(replaying, Replaying::Policy(_))).then(|| {
-                replayed += 1;
-                spread(replayed)
-            });
             if first && cause == Cause::InitialList {
                 self.note(&key, What::Seen { how: Sight::InitialList, version: 0, gone: false });
             }
-            self.enqueue_after(key, cause, after);
+            self.enqueue(key, cause);
+        }
+        for (number, key) in (1..).zip(later) {
+            self.enqueue_after(key, Cause::Reload, Some(spread(number)));
         }
         self.run_workers(concurrency, threads.as_ref());
         if !self.held.load(Ordering::SeqCst) {

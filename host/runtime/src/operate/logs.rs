@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use tokio::time::Instant;
 use tracing::level_filters::LevelFilter;
 
 use super::operator::{Named, Operator};
@@ -12,6 +13,9 @@ use crate::admin::logs::{LogLevelAsk, LogLevelRow, Logs, LogsAsk, LogsRow};
 use crate::admin::operate::Refused;
 use crate::telemetry::logging::MAX_LEVELS;
 use crate::telemetry::{LogsBatch, LogsWanted};
+
+/// Whoever waits for a line is answered after this time, and asks again.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The levels that a plugin can have.
 const LEVELS: [(&str, LevelFilter); 6] = [
@@ -27,15 +31,22 @@ const LEVELS: [(&str, LevelFilter); 6] = [
 impl Logs for Operator {
     async fn lines(&self, ask: LogsAsk) -> Result<LogsRow, Refused> {
         let plugin = match &ask.plugin {
-            Some(plugin) => Some(self.plugin(plugin, ask.namespace.as_deref())?.name.to_string()),
+            Some(plugin) => match self.plugin(plugin, ask.namespace.as_deref()) {
+                Ok(named) => Some(named.name.to_string()),
+                // Of one that is gone there may be lines still.
+                Err(_) if self.log.ring().knows(plugin) => Some(plugin.clone()),
+                Err(refused) => return Err(refused),
+            },
             None => None,
         };
         // Farther back than time goes is everything.
-        let since = ask.since_ms.and_then(|ms| Timestamp::now().checked_sub(Duration::from_millis(ms)).ok());
-        let tail = ask.tail.map(|tail| usize::try_from(tail).unwrap_or(usize::MAX));
+        let first = ask.after.is_none();
+        let since = ask.since_ms.filter(|_| first).and_then(|ms| Timestamp::now().checked_sub(Duration::from_millis(ms)).ok());
+        let tail = ask.tail.filter(|_| first).map(|tail| usize::try_from(tail).unwrap_or(usize::MAX));
         let wanted = LogsWanted { plugin, after: ask.after, since, tail, json: ask.json };
         let ring = self.log.ring();
-        let LogsBatch { lines, next, more, missed } = if ask.wait { ring.follow(&wanted).await } else { ring.read(&wanted) };
+        let LogsBatch { lines, next, more, missed } =
+            if ask.wait { ring.follow(&wanted, Instant::now() + PATIENCE).await } else { ring.read(&wanted) };
         Ok(LogsRow { lines, next, more, missed })
     }
 

@@ -37,9 +37,10 @@ impl Ceilings {
     }
 
     /// Refuses the plugins that a tenant has too many: those that came last. `admitted` are those that were
-    /// not refused before; they stay, also if the ceiling is lower now.
-    pub(super) fn admit(&self, wishes: &mut Wishes, admitted: &mut BTreeSet<PluginName>) {
-        admitted.retain(|name| wishes.plugins.contains_key(name));
+    /// not refused before; they stay, also if the ceiling is lower now, and as long as they `serve` on though their
+    /// documents cannot be read.
+    pub(super) fn admit(&self, wishes: &mut Wishes, admitted: &mut BTreeSet<PluginName>, serve: impl Fn(&PluginName) -> bool) {
+        admitted.retain(|name| wishes.plugins.contains_key(name) || serve(name));
         let mut tenants = BTreeMap::<Arc<str>, usize>::new();
         for name in &*admitted {
             *tenants.entry(Arc::clone(&name.namespace)).or_default() += 1;
@@ -100,7 +101,7 @@ mod tests {
         let other = Refusal::new(Reason::ComponentNotFound, "x");
         let wish = Wish { origin: Origin::File("x".into()), generation: None, desired: Err(other) };
         let mut wishes = Wishes { plugins: names.iter().map(|text| (name(text), wish.clone())).collect(), ..Wishes::default() };
-        ceilings.admit(&mut wishes, known);
+        ceilings.admit(&mut wishes, known, |name| &*name.name == "unreadable");
         let within = |wish: &Wish| wish.desired.as_ref().unwrap_err().reason != Reason::CeilingExceeded;
         wishes.plugins.iter().filter(|(_, wish)| within(wish)).map(|(name, _)| name.to_string()).collect()
     }
@@ -112,6 +113,10 @@ mod tests {
         assert_eq!(admitted(ceilings(2), &["a/m", "a/x", "a/y", "b/x", "b/y"], &mut known), ["a/x", "a/y", "b/x", "b/y"]);
         // Room that is left is given to who waits.
         assert_eq!(admitted(ceilings(2), &["a/m", "a/n", "a/y"], &mut known), ["a/m", "a/y"]);
+        // One whose document cannot be read for a moment keeps its place.
+        let mut keeps = known.clone();
+        keeps.insert(PluginName::new("b", "unreadable").unwrap());
+        assert_eq!(admitted(ceilings(1), &["b/x"], &mut keeps), Vec::<String>::new());
         // A lower ceiling takes nothing away.
         assert_eq!(admitted(ceilings(1), &["a/b", "a/m", "a/y"], &mut known), ["a/m", "a/y"]);
     }

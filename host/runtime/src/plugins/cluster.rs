@@ -27,6 +27,8 @@ use super::quiet::quiet;
 const POLL: Duration = Duration::from_secs(10);
 /// Resources that a host takes; further ones are left alone.
 const MAX_RESOURCES: usize = 10_000;
+/// Of one namespace so many more than it may have are told why they are refused; it must not take the place of others.
+const REFUSED_RESOURCES: usize = 100;
 
 /// The resources of a cluster.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Cluster {
     pub namespaces: Namespaces,
     /// The folder with the files that they name.
     pub folder: PathBuf,
+    /// Plugins that one namespace may have.
+    pub per_namespace: usize,
 }
 
 impl Cluster {
@@ -53,7 +57,8 @@ impl Cluster {
         let registrations: Vec<Registration> = scopes.into_iter().map(attach).collect();
         let follow = async move {
             join_all(registrations.iter().map(Registration::settle)).await;
-            let mut reading = Reading { folder: self.folder, known: HashMap::new(), told: None, left: 0 };
+            let mut reading =
+                Reading { folder: self.folder, per_namespace: self.per_namespace, known: HashMap::new(), told: None, left: 0 };
             loop {
                 let extent = reading.extent(&registrations);
                 let objects = registrations.iter().flat_map(|registration| registration.view().list(None)).collect();
@@ -112,6 +117,7 @@ struct Reading {
     known: HashMap<ObjectKey, Known>,
     /// What was said last of resources that cannot be read.
     told: Option<Reason>,
+    per_namespace: usize,
     /// Resources that were left alone last.
     left: usize,
 }
@@ -152,13 +158,20 @@ impl Reading {
         objects.retain(|object| !object.deleting());
         let new = objects.iter().filter(|object| !known.contains_key(object.key())).count();
         let mut room = MAX_RESOURCES.saturating_sub(objects.len() - new);
+        let mut taken = HashMap::<Option<Arc<str>>, usize>::new();
+        for object in objects.iter().filter(|object| known.contains_key(object.key())) {
+            *taken.entry(object.key().namespace.clone()).or_default() += 1;
+        }
+        let most = self.per_namespace.saturating_add(REFUSED_RESOURCES);
         for object in &objects {
             let before = known.remove(object.key());
             if before.is_none() {
-                if room == 0 {
+                let taken = taken.entry(object.key().namespace.clone()).or_default();
+                if room == 0 || *taken >= most {
                     continue;
                 }
                 room -= 1;
+                *taken += 1;
             }
             let now = document(object, before);
             self.add(object, &now, &mut wishes);
@@ -245,7 +258,7 @@ mod tests {
     }
 
     fn reading(folder: PathBuf) -> Reading {
-        Reading { folder, known: HashMap::new(), told: None, left: 0 }
+        Reading { folder, per_namespace: 2, known: HashMap::new(), told: None, left: 0 }
     }
 
     fn name(name: &str) -> PluginName {
@@ -320,5 +333,21 @@ mod tests {
         assert!(first == second && Arc::ptr_eq(&document, &same));
         let (third, _) = read(2, 3);
         assert_ne!(second, third, "its status must say so, though nothing else changed");
+    }
+
+    /// A namespace with very many resources takes nobody's place.
+    #[test]
+    fn one_namespace_is_not_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reading = reading(folder.path().to_owned());
+        let spec = json!({"component": {"file": "a.wasm"}});
+        let mut objects: Vec<_> = (0..200).map(|i| resource(&format!("p{i:03}"), 1, 1, &spec, &json!({}))).collect();
+        objects.push(resource("other", 1, 1, &spec, &json!({"namespace": "team-b"})));
+        let wishes = reading.read(objects.clone(), Extent::Whole);
+        let of = |namespace: &str| wishes.plugins.keys().filter(|name| *name.namespace == *namespace).count();
+        assert_eq!((of("team-a"), of("team-b")), (2 + REFUSED_RESOURCES, 1));
+        // Who is known stays, and who goes makes room.
+        objects.remove(0);
+        assert_eq!(reading.read(objects, Extent::Whole).plugins.len(), 2 + REFUSED_RESOURCES + 1);
     }
 }

@@ -1,9 +1,12 @@
 //! Regular files, read within a limit. Owns what is no file to read: a pipe or a device would
 //! hang or never end. Never looks into one.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +24,10 @@ pub(super) enum Unread {
 /// # Errors
 /// Why not. A file that grows meanwhile is too large as soon as it is.
 pub(super) fn read(path: &Path, max: u64) -> Result<Vec<u8>, Unread> {
-    let meta = std::fs::metadata(path)?;
+    // A pipe without a writer would not even open.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(Unread::Special);
     }
@@ -30,7 +36,7 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Vec<u8>, Unread> {
         return Err(Unread::TooLarge { size, max });
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    File::open(path)?.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         size if size > max => Err(Unread::TooLarge { size, max }),
         _ => Ok(bytes),
@@ -50,7 +56,9 @@ mod tests {
         fs::write(&path, "1234").unwrap();
         assert_eq!(read(&path, 4).unwrap(), b"1234");
         assert_eq!(read(&path, 3).unwrap_err().to_string(), "4 bytes, more than the 3 that the host accepts");
-        for special in ["/dev/zero", folder.path().to_str().unwrap()] {
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for special in ["/dev/zero", pipe.to_str().unwrap(), folder.path().to_str().unwrap()] {
             assert!(matches!(read(Path::new(special), 4), Err(Unread::Special)), "{special}");
         }
         // Its length is not known before it is read.

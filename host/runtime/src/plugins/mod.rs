@@ -23,6 +23,7 @@ mod quiet;
 mod record;
 pub mod registry;
 pub mod revisions;
+mod settle;
 pub mod sources;
 pub mod stage;
 mod task;

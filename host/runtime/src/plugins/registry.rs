@@ -128,6 +128,7 @@ struct Leaving {
     dispatcher: Arc<Dispatcher>,
     status: Arc<Mutex<Status>>,
     origin: Origin,
+    since: Instant,
 }
 
 pub(super) struct Status {
@@ -167,7 +168,7 @@ impl Registry {
                 if !self.loaded() {
                     self.remember(&mut now).await;
                 }
-                self.stage.ceilings.admit(&mut now, &mut self.admitted.lock());
+                self.admit(&mut now);
                 self.apply(now);
             }
             if extent == Extent::Whole {
@@ -228,7 +229,12 @@ impl Registry {
         let served = plugins.iter().map(|(name, p)| row(name, &p.dispatcher, &p.status, p.wish.borrow().origin.clone()));
         let mut rows: Vec<PluginStatus> = served.collect();
         let leaving = self.leaving.lock();
-        rows.extend(leaving.iter().map(|(name, p)| row(name, &p.dispatcher, &p.status, p.origin.clone())));
+        rows.extend(leaving.iter().map(|(name, p)| PluginStatus {
+            // Its task may still say something else.
+            state: PluginState::Draining,
+            since: p.since,
+            ..row(name, &p.dispatcher, &p.status, p.origin.clone())
+        }));
         rows
     }
 
@@ -237,7 +243,6 @@ impl Registry {
         let end_of_all = Instant::now() + deadline;
         let plugins = std::mem::take(&mut *self.plugins.lock());
         let drained = futures::future::join_all(plugins.into_values().map(|plugin| end(plugin, deadline))).await;
-        // Those that were leaving have deadlines of their own.
         self.drains.close();
         // Those that were leaving have deadlines of their own; the host's is this one.
         let left = tokio::time::timeout_at(end_of_all, self.drains.wait()).await;
@@ -288,6 +293,14 @@ impl Registry {
         }
     }
 
+    /// Refuses what tenants have too many.
+    fn admit(&self, wishes: &mut Wishes) {
+        let plugins = self.plugins.lock();
+        let kept: BTreeSet<PluginName> =
+            plugins.iter().filter(|(_, p)| wishes.unreadable.contains_key(&p.origin)).map(|(name, _)| name.clone()).collect();
+        self.stage.ceilings.admit(wishes, &mut self.admitted.lock(), |name| kept.contains(name));
+    }
+
     fn apply(self: &Arc<Self>, wishes: Wishes) {
         let known = std::mem::replace(&mut *self.unreadable.lock(), wishes.unreadable.clone());
         for (origin, refusal) in wishes.unreadable.iter().filter(|(origin, refusal)| known.get(*origin) != Some(*refusal)) {
@@ -296,14 +309,23 @@ impl Registry {
                 "plugin document refused"
             );
         }
-        let gone: Vec<(PluginName, Plugin)> = {
+        let gone: Vec<(PluginName, Plugin, Instant)> = {
             let mut plugins = self.plugins.lock();
             let gone = |name: &PluginName, p: &Plugin| !wishes.plugins.contains_key(name) && !wishes.unreadable.contains_key(&p.origin);
             let names: Vec<PluginName> = plugins.iter().filter(|(name, p)| gone(name, p)).map(|(name, _)| name.clone()).collect();
-            names.into_iter().filter_map(|name| plugins.remove_entry(&name)).collect()
+            let mut leaving = self.leaving.lock();
+            // In one step for whoever looks.
+            let mut leave = |name: PluginName| {
+                let (name, plugin) = plugins.remove_entry(&name)?;
+                let (dispatcher, status, origin) = (Arc::clone(&plugin.dispatcher), Arc::clone(&plugin.status), plugin.origin.clone());
+                let since = Instant::now();
+                leaving.insert(name.clone(), Leaving { dispatcher, status, origin, since });
+                Some((name, plugin, since))
+            };
+            names.into_iter().filter_map(&mut leave).collect()
         };
-        for (name, plugin) in gone {
-            self.leave(name, plugin);
+        for (name, plugin, since) in gone {
+            self.leave(name, plugin, since);
         }
         let known = wishes.extent == Extent::Whole && wishes.unreadable.is_empty();
         for (name, wish) in wishes.plugins {
@@ -317,21 +339,11 @@ impl Registry {
 
     /// Drains a removed plugin beside everything else; what is running has as long as one
     /// call may take.
-    fn leave(self: &Arc<Self>, name: PluginName, plugin: Plugin) {
-        let (dispatcher, status, origin) = (Arc::clone(&plugin.dispatcher), Arc::clone(&plugin.status), plugin.origin.clone());
-        let since = Instant::now();
-        self.leaving.lock().insert(name.clone(), Leaving { dispatcher, status, origin });
+    fn leave(self: &Arc<Self>, name: PluginName, plugin: Plugin, since: Instant) {
         let registry = Arc::clone(self);
         self.drains.spawn(async move {
             let deadline = plugin.dispatcher.serving().map_or(Duration::ZERO, |serving| serving.limits.deadline);
-            let status = Arc::clone(&plugin.status);
-            stop(&plugin.stop, plugin.task).await;
-            // Nobody else writes it any more.
-            {
-                let mut status = status.lock();
-                (status.state, status.since) = (PluginState::Draining, since);
-            }
-            let cancelled = plugin.dispatcher.drain(deadline).await;
+            let cancelled = end(plugin, deadline).await;
             registry.forget(&name).await;
             PluginRemoved { plugin: &name.to_string(), duration: since.elapsed(), cancelled }.emit(&registry.shared.metrics);
             registry.leaving.lock().remove(&name);
@@ -378,13 +390,9 @@ impl Registry {
 }
 
 async fn end(plugin: Plugin, deadline: Duration) -> usize {
-    stop(&plugin.stop, plugin.task).await;
-    plugin.dispatcher.drain(deadline).await
-}
-
-async fn stop(stop: &CancellationToken, task: JoinHandle<()>) {
-    stop.cancel();
-    task.abort();
+    plugin.stop.cancel();
+    plugin.task.abort();
     // Ended or aborted: either way no swap comes any more.
-    let _ended = task.await;
+    let _ended = plugin.task.await;
+    plugin.dispatcher.drain(deadline).await
 }

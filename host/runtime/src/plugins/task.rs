@@ -24,18 +24,12 @@ use super::progress::{Progress, Step};
 use super::record::Record;
 use super::registry::{PluginState, Registry, Status};
 use super::stage::{Loaded, Staged};
-use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Subscribed, Tally};
+use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Tally};
 use crate::telemetry::events::{PluginHeld, PluginRefused, PluginServing, PluginWithdrawn};
 
 /// Staging that was refused is tried again after this time: a missing kind's rights or an
 /// unreachable server may have changed without the plugin's file changing.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
-
-/// Watches that have not synced after this time are worth a word.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How often it is looked why watches are not known yet.
-const SETTLE_LOOK: Duration = Duration::from_secs(1);
 
 /// How often the numbers of a revision that bakes are looked at; each strike is looked at at once.
 const BAKE_LOOK: Duration = Duration::from_secs(1);
@@ -167,7 +161,7 @@ impl Task {
                     Ok(reached) => self.serve(reached, goal).await,
                     Err(refusal) => self.fail(refusal, goal),
                 },
-                () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(Goal::Wish),
+                () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(self.again()),
             };
             goal = next;
         }
@@ -191,19 +185,18 @@ impl Task {
             }
         };
         let identity = identity(loaded.artifact.digest(), &document);
-        if self.served.as_ref().is_some_and(|served| served.document == document && served.identity == identity) {
-            return Ok(Reached::Serves(loaded.artifact.digest().to_owned()));
-        }
+        // Also while it serves still, because the way back is not open.
         if let Some(bad) =
             self.record.book().withdrawn(&identity, &document.source).filter(|_| matches!(goal, Some(Goal::Wish)) && !self.forgiven)
         {
             return Err(rolled_back(bad));
         }
+        if self.served.as_ref().is_some_and(|served| served.document == document && served.identity == identity) {
+            return Ok(Reached::Serves(loaded.artifact.digest().to_owned()));
+        }
         let staged = stage.stage(&document, &loaded.artifact, &self.dispatcher, &self.progress).await?;
         self.progress.begin(Step::Sync);
-        // Where nothing serves, what is wished and what was good take turns until one of them can.
-        let alone = matches!(goal, Some(Goal::Wish)) && !self.has_other(&identity, &document);
-        if let Err(refusal) = self.settle(&staged.subscribed, self.served.is_some() || alone).await {
+        if let Err(refusal) = self.settle(&staged.subscribed, self.is_patient(goal, &identity, &document)).await {
             return Ok(Reached::Waits(refusal));
         }
         self.stand_by().await;
@@ -218,7 +211,8 @@ impl Task {
         match reached {
             Reached::Waits(refusal) => {
                 self.refuse(refusal);
-                return if matches!(goal, Some(Goal::Before(..))) { Some(Goal::Wish) } else { self.stand_in() };
+                self.refused = true;
+                return self.instead_of(goal.as_ref());
             }
             Reached::Suspended => {
                 self.progress.rest();
@@ -363,52 +357,6 @@ impl Task {
         if before { None } else { self.stand_in() }
     }
 
-    /// Waits until the state of every watch is known, and says so if that takes long, or if there is no
-    /// room for what would be watched. Who is not patient gives up then, if the reason is known.
-    async fn settle(&self, subscribed: &Subscribed, patient: bool) -> Result<(), Refusal> {
-        let settled = subscribed.settle();
-        tokio::pin!(settled);
-        let late = Instant::now() + PATIENCE;
-        while tokio::time::timeout(SETTLE_LOOK, &mut settled).await.is_err() {
-            let trouble = subscribed.unsettled();
-            let no_room = trouble.as_ref().is_some_and(|(reason, _)| *reason == Reason::CacheBudgetExceeded);
-            if !no_room && Instant::now() < late {
-                continue;
-            }
-            let given_up = trouble.is_some() && !patient;
-            let (reason, message) = trouble.unwrap_or_else(|| (Reason::ServerUnavailable, "its watches do not sync".to_owned()));
-            let refusal = Refusal::new(reason, format!("waiting for its watches: {message}"));
-            if given_up {
-                return Err(refusal);
-            }
-            self.refuse(refusal);
-        }
-        Ok(())
-    }
-
-    /// Is a revision kept that was good, and is another one?
-    fn has_other(&self, identity: &str, document: &PluginDocument) -> bool {
-        self.record.book().good().is_some_and(|good| good.identity != identity || good.document != *document.source)
-    }
-
-    /// What was good, as long as nothing serves.
-    fn stand_in(&self) -> Option<Goal> {
-        let good = self.record.book().good().cloned().filter(|_| self.served.is_none())?;
-        // It may be that a host has ended before it came back in place of one that was withdrawn.
-        let withdrawn = self.record.book().newest().filter(|kept| kept.standing == Standing::Withdrawn).map(|kept| kept.number);
-        Some(Goal::Before(good, withdrawn))
-    }
-
-    /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
-    /// host's still.
-    async fn stand_by(&self) {
-        let tenure = &self.registry.shared.tenure;
-        if !tenure.is_open() {
-            self.set(PluginState::Standby);
-            tenure.opened().await;
-        }
-    }
-
     /// Says it once per reason: a refusal that is tried again in vain is no news.
     pub(super) fn refuse(&self, refusal: Refusal) {
         if self.status.lock().state == PluginState::Refused(refusal.clone()) {
@@ -423,7 +371,7 @@ impl Task {
     }
 
     /// True if that is news.
-    fn set(&self, state: PluginState) -> bool {
+    pub(super) fn set(&self, state: PluginState) -> bool {
         let mut status = self.status.lock();
         status.generation = self.generation;
         let news = status.state != state;

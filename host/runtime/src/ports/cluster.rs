@@ -39,10 +39,6 @@ impl Cluster {
         Self { api, manager, dispatcher }
     }
 
-    pub(super) fn api(&self) -> &Api {
-        &self.api
-    }
-
     /// The plugin's dispatcher, unless the plugin is gone.
     pub(super) fn dispatcher(&self) -> Option<Arc<Dispatcher>> {
         self.dispatcher.upgrade()

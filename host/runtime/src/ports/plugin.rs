@@ -42,11 +42,13 @@ impl PortsFactory {
         let identity = Identity::of(&name.namespace, document.service_account.as_deref());
         let mut manager = format!("wharf/{name}");
         manager.truncate(manager.floor_char_boundary(MAX_FIELD_MANAGER));
-        let api = self.api.with_identity(identity).at_the_rate(self.rates.of(&name.namespace));
+        let api = self.api.with_identity(identity);
+        let rated = api.clone().at_the_rate(self.rates.of(&name.namespace));
         Arc::new(PluginPorts {
             label: name.to_string().into(),
             revision: OnceLock::new(),
-            cluster: Cluster::new(api, manager, dispatcher),
+            cluster: Cluster::new(rated, manager, dispatcher),
+            events: api,
             recorder: self.recorder.clone(),
             metrics: Arc::clone(&self.metrics),
             log: self.log.clone(),
@@ -59,6 +61,8 @@ pub struct PluginPorts {
     label: Arc<str>,
     revision: OnceLock<Arc<str>>,
     cluster: Cluster,
+    /// For its Events, which have bounds of their own and must not hold back those of others.
+    events: Api,
     recorder: Recorder,
     metrics: Arc<Metrics>,
     log: LogHandle,
@@ -146,7 +150,7 @@ impl Ports for PluginPorts {
     fn record_event(&self, about: &ObjectRef, warning: bool, reason: &str, message: &str) {
         self.recorder.record(Record {
             plugin: Arc::clone(&self.label),
-            api: self.cluster.api().clone(),
+            api: self.events.clone(),
             manager: self.cluster.manager().to_owned(),
             kind: about.kind.clone(),
             namespace: about.namespace.clone(),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use super::line::Line;
 
@@ -102,6 +103,11 @@ impl LogRing {
         self.kept.lock().first
     }
 
+    /// Is there a line about this plugin, `namespace/name`?
+    pub fn knows(&self, plugin: &str) -> bool {
+        self.kept.lock().lines.iter().any(|line| line.is_about(plugin))
+    }
+
     /// What is there now.
     pub fn read(&self, wanted: &LogsWanted) -> LogsBatch {
         let (lines, first) = self.from(wanted.after);
@@ -130,8 +136,8 @@ impl LogRing {
         batch
     }
 
-    /// The same, and waits for a first line if there is none. Cancel safe.
-    pub async fn follow(&self, wanted: &LogsWanted) -> LogsBatch {
+    /// The same, and waits for a first line if there is none, but not for longer than that. Cancel safe.
+    pub async fn follow(&self, wanted: &LogsWanted, until: Instant) -> LogsBatch {
         let mut wanted = wanted.clone();
         let mut missed = 0_u64;
         loop {
@@ -146,7 +152,9 @@ impl LogRing {
                 return batch;
             }
             (wanted.after, wanted.tail) = (Some(batch.next), None);
-            more.await;
+            if timeout_at(until, more).await.is_err() {
+                return batch;
+            }
         }
     }
 
@@ -251,7 +259,7 @@ mod tests {
         let odd = LogsWanted { plugin: Some("a/odd".into()), after: Some(2), ..wanted() };
         let follower = tokio::spawn({
             let ring = Arc::clone(&ring);
-            async move { ring.follow(&odd).await }
+            async move { ring.follow(&odd, Instant::now() + std::time::Duration::from_secs(3600)).await }
         });
         tokio::task::yield_now().await;
         log(&ring, || info!(plugin = "a/even", number = 2, "line"));
