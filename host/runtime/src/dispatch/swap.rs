@@ -4,6 +4,8 @@
 //! queue, and the ledger is kept. Never decides which revision serves: that is `plugins`'.
 
 use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -139,7 +141,7 @@ impl Dispatcher {
             }
             self.enqueue(key, cause);
         }
-        for (number, key) in (1..).zip(later) {
+        for (number, key) in (1..).zip(in_order(later)) {
             self.enqueue_after(key, Cause::Reload, Some(spread(number)));
         }
         self.run_workers(concurrency, threads.as_ref());
@@ -177,6 +179,17 @@ impl Dispatcher {
             }
         }
     }
+}
+
+/// The keys of a replay in an order that is always the same, whatever else is among them: a replay that goes on
+/// after another exchange goes on where it was, and no faster.
+fn in_order(mut keys: Vec<TargetKey>) -> Vec<TargetKey> {
+    keys.sort_by_cached_key(|key| {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        hasher.finish()
+    });
+    keys
 }
 
 /// When the so-manieth key of a replay is due: a tenth of a second's worth at once, and then as many as

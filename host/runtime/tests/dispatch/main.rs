@@ -11,5 +11,6 @@ mod filters;
 mod flood;
 mod plugin;
 mod promises;
+mod replay;
 #[path = "../../../core/tests/model/rng.rs"]
 mod rng;
