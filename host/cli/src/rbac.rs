@@ -65,34 +65,30 @@ fn resources(subject: &Value) -> [Value; 2] {
     role("wharf-plugins", None, rules, subject)
 }
 
-/// The roles of the host, then those of each plugin with an identity of its own.
+/// The roles of the host for each plugin, then those of each plugin with an identity of its own. Each plugin has roles
+/// of its own names: what is applied for one takes nothing from another.
 fn objects(documents: &[PluginDocument], subject: &Value) -> Result<Vec<Value>, CliError> {
-    let mut host: BTreeMap<Place, Rules> = BTreeMap::new();
-    let mut impersonated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut objects = Vec::new();
     for document in documents {
+        let own = &*document.name.namespace;
+        let named = |what: &str| format!("wharf-{what}-{own}-{}", document.name.name);
+        let mut host: BTreeMap<Place, Rules> = BTreeMap::new();
         watched(document, &mut host)?;
+        if document.service_account.is_none() {
+            granted(document, &mut host);
+        }
+        for (place, rules) in &host {
+            objects.extend(role(&named("host"), place.as_deref(), rules_json(rules), subject));
+        }
         if let ComponentRef::ConfigMap { name, .. } = &document.component {
-            components.entry(document.name.namespace.to_string()).or_default().insert(name.to_string());
+            let rule =
+                json!([{"apiGroups": [""], "resourceNames": [name], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]);
+            objects.extend(role(&named("component"), Some(own), rule, subject));
         }
-        match &document.service_account {
-            Some(name) => {
-                impersonated.entry(document.name.namespace.to_string()).or_default().insert(name.to_string());
-            }
-            None => granted(document, &mut host),
+        if let Some(name) = &document.service_account {
+            let rule = json!([{"apiGroups": [""], "resourceNames": [name], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}]);
+            objects.extend(role(&named("impersonate"), Some(own), rule, subject));
         }
-    }
-    for (place, rules) in &host {
-        objects.extend(role("wharf-host", place.as_deref(), rules_json(rules), subject));
-    }
-    for (place, names) in &components {
-        let rule = json!([{"apiGroups": [""], "resourceNames": names, "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]);
-        objects.extend(role("wharf-components", Some(place), rule, subject));
-    }
-    for (place, names) in &impersonated {
-        let rule = json!([{"apiGroups": [""], "resourceNames": names, "resources": ["serviceaccounts"], "verbs": ["impersonate"]}]);
-        objects.extend(role("wharf-impersonate", Some(place), rule, subject));
     }
     for document in documents {
         let Some(name) = &document.service_account else { continue };
@@ -242,10 +238,10 @@ spec:
         assert_eq!(
             short,
             [
-                "ClusterRole null/wharf-host [{apiGroups:[],resources:[configmaps],verbs:[list,watch]}]",
-                "ClusterRoleBinding null/wharf-host null",
-                "Role a/wharf-impersonate [{apiGroups:[],resourceNames:[bob],resources:[serviceaccounts],verbs:[impersonate]}]",
-                "RoleBinding a/wharf-impersonate null",
+                "ClusterRole null/wharf-host-a-r [{apiGroups:[],resources:[configmaps],verbs:[list,watch]}]",
+                "ClusterRoleBinding null/wharf-host-a-r null",
+                "Role a/wharf-impersonate-a-r [{apiGroups:[],resourceNames:[bob],resources:[serviceaccounts],verbs:[impersonate]}]",
+                "RoleBinding a/wharf-impersonate-a-r null",
                 "ServiceAccount a/bob null",
                 "Role a/wharf-plugin-a-r [{apiGroups:[],resources:[configmaps],verbs:[create,delete,patch]}]",
                 "RoleBinding a/wharf-plugin-a-r null",
@@ -259,7 +255,7 @@ spec:
     fn the_host_reads_the_component_of_a_config_map() {
         let text = REPLICATOR.replace("{file: r.wasm}", "{configMap: {name: parts, key: r.wasm}}");
         let objects = objects(&[document(&text)], &host()).unwrap();
-        let role = objects.iter().find(|object| object["metadata"]["name"] == "wharf-components" && object["kind"] == "Role").unwrap();
+        let role = objects.iter().find(|object| object["metadata"]["name"] == "wharf-component-a-r" && object["kind"] == "Role").unwrap();
         assert_eq!(role["metadata"]["namespace"], "a");
         let want = json!([{"apiGroups": [""], "resourceNames": ["parts"], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]);
         assert_eq!(role["rules"], want);

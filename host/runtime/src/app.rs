@@ -246,9 +246,11 @@ impl Host {
     }
 }
 
-/// Where revisions are kept. Without that place plugins serve all the same.
+/// Where revisions are kept. Without that place plugins serve all the same. Hosts that elect a leader share it: what
+/// one has withdrawn or paused is so for the next.
 async fn revisions(settings: &Settings) -> Option<Arc<Revisions>> {
-    let (folder, keep) = (settings.data_directory.join("revisions"), KEEP_REVISIONS);
+    let home = if settings.election.enabled { &settings.checkpoint.directory } else { &settings.data_directory };
+    let (folder, keep) = (home.join("revisions"), KEEP_REVISIONS);
     let opened = tokio::task::spawn_blocking(move || {
         let revisions = Revisions::open(&folder, keep)?;
         Ok(revisions)

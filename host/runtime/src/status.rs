@@ -55,8 +55,7 @@ impl HostStatus {
 
     /// Who leads, in words.
     fn leader(&self) -> String {
-        let leader = self.tenure.leadership().and_then(|now| now.borrow().leader.clone());
-        leader.map_or_else(|| "no host leads".to_owned(), |leader| format!("{leader} leads"))
+        self.tenure.leader()
     }
 
     /// Readiness: have the plugins been read, and does each of those serve or was refused?

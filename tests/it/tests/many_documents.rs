@@ -63,7 +63,8 @@ impl Lab {
 }
 
 fn document(name: &str, component: &str, tag: &str) -> String {
-    let spec = json!({"component": {"file": component}, "config": {"tag": tag}, "rollout": {"bake": "0s"}});
+    let grants = json!([{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}]);
+    let spec = json!({"component": {"file": component}, "config": {"tag": tag}, "rollout": {"bake": "0s"}, "grants": grants});
     json!({"apiVersion": "wharf.dev/v1alpha1", "kind": "Plugin", "metadata": {"name": name}, "spec": spec}).to_string()
 }
 

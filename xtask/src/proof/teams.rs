@@ -118,6 +118,7 @@ async fn host(cluster: &Cluster) -> Result<Cost> {
     for team in 0..TEAMS {
         let spec = json!({
             "component": {"file": "probe.wasm"},
+            "grants": [{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}],
             "config": {"apiVersion": "v1", "kind": "Pod", "also": [{"name": "second", "apiVersion": "v1", "kind": "ConfigMap"}]},
         });
         let namespace = namespace(team);

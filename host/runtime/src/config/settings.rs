@@ -185,7 +185,7 @@ settings! {
     checkpoint_body_bytes: String = "checkpoint.bodyBytes", None, "WHARF_CHECKPOINT_BODY_BYTES", Text, Some("64Mi"), "0",
         "The part of it for last states, compressed, of objects whose plugin wants to be told of deletes; 0 to 64Gi, at most half of maxBytes. They are what a handler sees of an object that was deleted while no host ran. Secrets are never among them.";
     checkpoint_directory: PathBuf = "checkpoint.directory", None, "WHARF_CHECKPOINT_DIRECTORY", Text, None, "/var/lib/wharf-checkpoint",
-        "Folder that the checkpoint is in. Without it: the data folder. Hosts that elect a leader share this folder and no other; only the leader opens the file.";
+        "Folder that the checkpoint is in. Without it: the data folder. Hosts that elect a leader share this folder and no other, and their revisions are kept in it too; only the leader opens the file.";
     leader_elect: bool = "leaderElection.enabled", Some("--leader-elect"), "WHARF_LEADER_ELECT", Flag, Some("false"), "true",
         "Call plugins only as long as this host holds a lease; until then stand by with everything loaded. For two hosts or more. A host that loses the lease ends with exit code 75.";
     leader_elect_name: String = "leaderElection.leaseName", Some("--leader-elect-resource-name"), "WHARF_LEADER_ELECT_RESOURCE_NAME", Text, Some("wharf"), "wharf-blue",

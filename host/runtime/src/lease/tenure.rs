@@ -111,6 +111,12 @@ impl Tenure {
         self.0.as_ref().is_none_or(|term| *term.open.borrow())
     }
 
+    /// Who leads, in words.
+    pub fn leader(&self) -> String {
+        let leader = self.leadership().and_then(|now| now.borrow().leader.clone());
+        leader.map_or_else(|| "no host leads".to_owned(), |leader| format!("{leader} leads"))
+    }
+
     /// Plugins may be called from now on.
     pub(crate) fn open(&self) {
         if let Some(term) = &self.0 {

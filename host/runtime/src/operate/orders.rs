@@ -13,6 +13,11 @@ impl Operator {
     /// Does what is asked.
     pub(super) async fn ordered(&self, ask: OrderAsk) -> Result<OrderRow, Refused> {
         let Named { name, .. } = self.plugin(&ask.plugin, ask.namespace.as_deref())?;
+        // It would do nothing now, and who knows what when this host leads.
+        if let Some(leader) = self.registry.stands_by() {
+            let hint = "ask the host that leads".to_owned();
+            return Err(Refused { error: format!("this host stands by and calls no plugin: {leader}"), hint, missing: false });
+        }
         let what = match (ask.order, ask.revision) {
             (OrderWord::Rollback, revision) => Ordered::Rollback(revision),
             (_, Some(_)) => {

@@ -11,11 +11,13 @@ use wharf_core::plugin::{PluginDocument, PluginName, read_document};
 use super::book::{Book, Kept, Standing, now};
 use super::desired::Refusal;
 use super::revisions::Revisions;
+use crate::lease::Tenure;
 
 /// The revisions of one plugin.
 pub(super) struct Record {
     name: PluginName,
     revisions: Option<Arc<Revisions>>,
+    tenure: Tenure,
     book: Book,
     /// Said already.
     failing: bool,
@@ -23,8 +25,8 @@ pub(super) struct Record {
 
 impl Record {
     /// Empty, until it is [read](Self::read).
-    pub(super) fn new(revisions: Option<Arc<Revisions>>, name: PluginName) -> Self {
-        Self { name, revisions, book: Book::default(), failing: false }
+    pub(super) fn new(revisions: Option<Arc<Revisions>>, name: PluginName, tenure: Tenure) -> Self {
+        Self { name, revisions, tenure, book: Book::default(), failing: false }
     }
 
     pub(super) fn book(&self) -> &Book {
@@ -111,6 +113,10 @@ impl Record {
     }
 
     async fn save(&mut self, component: Option<(String, Arc<[u8]>)>) {
+        // Until this host leads the book is another one's.
+        if !self.tenure.is_open() {
+            return;
+        }
         let (name, mut book) = (self.name.clone(), self.book.clone());
         let saved = self.ask(move |revisions| {
             let component = component.as_ref().map(|(digest, wasm)| (digest.as_str(), &**wasm));

@@ -192,6 +192,12 @@ impl Registry {
         self.unreadable.lock().clone()
     }
 
+    /// Who leads in place of this host, in words, if it stands by.
+    pub fn stands_by(&self) -> Option<String> {
+        let tenure = &self.shared.tenure;
+        (!tenure.is_open()).then(|| tenure.leader())
+    }
+
     /// How many plugins there are whose wish was neither met nor refused yet, and how many
     /// have a revision that serves, or could if this host led. Cheap.
     pub fn progress(&self) -> (usize, usize) {
@@ -284,7 +290,8 @@ impl Registry {
 
     /// Nothing is kept of a plugin that is gone.
     async fn forget(&self, name: &PluginName) {
-        let Some(revisions) = self.revisions.clone() else { return };
+        // On standby they are another host's.
+        let Some(revisions) = self.revisions.clone().filter(|_| self.shared.tenure.is_open()) else { return };
         let (plugin, gone) = (name.clone(), name.clone());
         let forgotten = tokio::task::spawn_blocking(move || revisions.forget(&plugin)).await;
         if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {

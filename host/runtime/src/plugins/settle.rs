@@ -85,13 +85,15 @@ impl Task {
         }
     }
 
-    /// Waits until this host leads. Until then nothing of the plugin has begun: its ledger is another
-    /// host's still.
-    pub(super) async fn stand_by(&self) {
+    /// Waits until this host leads; true if it did not. Until then nothing of the plugin has begun: its ledger and
+    /// its book are another host's still.
+    pub(super) async fn stand_by(&self) -> bool {
         let tenure = &self.registry.shared.tenure;
-        if !tenure.is_open() {
+        let waits = !tenure.is_open();
+        if waits {
             self.set(PluginState::Standby);
             tenure.opened().await;
         }
+        waits
     }
 }

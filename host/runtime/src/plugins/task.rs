@@ -24,7 +24,7 @@ use super::progress::{Progress, Step};
 use super::record::Record;
 use super::registry::{PluginState, Registry, Status};
 use super::stage::{Loaded, Staged};
-use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Tally};
+use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Subscribed, Tally};
 use crate::telemetry::events::{PluginHeld, PluginRefused, PluginServing, PluginWithdrawn};
 
 /// Staging that was refused is tried again after this time: a missing kind's rights or an
@@ -50,6 +50,8 @@ enum Reached {
     Serves(String),
     /// It can serve.
     Ready(Box<Ready>),
+    /// It could serve, and this host leads now: what the one before has decided is to be read first.
+    Leads(Arc<Subscribed>),
     /// It waits for a server that refuses it something, and something else may serve meanwhile.
     Waits(Refusal),
 }
@@ -92,6 +94,8 @@ pub(super) struct Task {
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
     good: Good,
+    /// Keeps the watches of what was staged on standby until it is staged again.
+    warm: Option<Arc<Subscribed>>,
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
     refused: bool,
@@ -103,7 +107,7 @@ impl Task {
     pub(super) fn new(name: PluginName, registry: &Arc<Registry>, dispatcher: Arc<Dispatcher>, status: Arc<Mutex<Status>>) -> Self {
         let label = Arc::from(name.to_string());
         let progress = status.lock().progress.clone();
-        let record = Record::new(registry.revisions.clone(), name);
+        let record = Record::new(registry.revisions.clone(), name, registry.shared.tenure.clone());
         let (served, bake, good) = (None, None, Good::default());
         let registry = Arc::clone(registry);
         Self {
@@ -116,6 +120,7 @@ impl Task {
             served,
             bake,
             good,
+            warm: None,
             forgiven: false,
             refused: false,
             generation: None,
@@ -199,7 +204,9 @@ impl Task {
         if let Err(refusal) = self.settle(&staged.subscribed, self.is_patient(goal, &identity, &document)).await {
             return Ok(Reached::Waits(refusal));
         }
-        self.stand_by().await;
+        if self.stand_by().await {
+            return Ok(Reached::Leads(staged.subscribed));
+        }
         self.dispatcher.let_catch_up(&staged.subscribed).await;
         let instead = matches!(goal, Some(Goal::Before(..)));
         Ok(Reached::Ready(Box::new(Ready { document, loaded, staged, identity, instead, withdrawn, started })))
@@ -209,6 +216,12 @@ impl Task {
     async fn serve(&mut self, reached: Reached, goal: Option<Goal>) -> Option<Goal> {
         self.refused = false;
         match reached {
+            Reached::Leads(subscribed) => {
+                self.record.read().await;
+                self.hold();
+                self.warm = Some(subscribed);
+                return goal;
+            }
             Reached::Waits(refusal) => {
                 self.refuse(refusal);
                 self.refused = true;
@@ -216,6 +229,7 @@ impl Task {
             }
             Reached::Suspended => {
                 self.progress.rest();
+                self.warm = None;
                 self.record.suspend(true).await;
                 self.hold();
                 if self.set(PluginState::Suspended) {
@@ -223,6 +237,7 @@ impl Task {
                 }
             }
             Reached::Serves(digest) => {
+                self.forgiven = false;
                 self.rest();
                 // Only then it is news: another wish was refused in between.
                 if let Some(serving) = self.dispatcher.serving().filter(|_| self.set(PluginState::Serving)) {
@@ -284,6 +299,7 @@ impl Task {
         let swapped = self.served.is_some();
         // Dropping the old subscriptions stops the watches that nobody needs any more.
         drop(self.dispatcher.swap(serving, staged.subscribed, replaying));
+        self.warm = None;
         {
             let mut status = self.status.lock();
             (status.revision, status.digest) = (tag.to_string(), digest.clone());

@@ -165,9 +165,19 @@ fn whole(refusal: &Refusal) -> String {
     cut(&text, MAX_MESSAGE)
 }
 
-/// The first line of it.
+/// All of it on one line.
 fn line(text: &str) -> String {
-    cut(text.lines().next().unwrap_or_default(), MAX_LINE)
+    let mut line = String::new();
+    for part in text.lines().map(str::trim) {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') { " " } else { "; " });
+        }
+        line.push_str(part);
+        if line.len() > MAX_LINE {
+            break;
+        }
+    }
+    cut(&line, MAX_LINE)
 }
 
 fn cut(text: &str, most: usize) -> String {

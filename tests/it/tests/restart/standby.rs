@@ -218,7 +218,7 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     scene.kubectl(&["wait", "crd/plugins.wharf.dev", "--for=condition=Established", "--timeout=60s"]).await?;
     let document = json!({
         "apiVersion": "wharf.dev/v1alpha1", "kind": "Plugin", "metadata": {"name": "resource", "namespace": "told"},
-        "spec": {"component": {"file": "probe.wasm"}},
+        "spec": {"component": {"file": "probe.wasm"}, "grants": [{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}]},
     });
     scene.lab.cluster.api().apply(&document).await?;
     let mut first = scene.host_with(&ARGS)?;
@@ -227,10 +227,19 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     let leader = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.replicas[*].name}"]).await?;
     let second = scene.host_with(&ARGS)?;
     second.ready().await?;
+    // Orders are for the leader, and outlive it.
+    let pause = |plugin: &str| ["pause", plugin].map(str::to_owned).to_vec();
+    let (code, _, error) = second.wharf(&pause("told/resource")).await?;
+    ensure!(code == 1 && error.contains("this host stands by") && error.contains(" leads"), "{code} {error}");
+    let (code, said, error) = first.wharf(&pause("told/probe")).await?;
+    ensure!(code == 0, "{said}{error}");
     first.kill().await?;
     scene.kubectl(&["patch", "plg/resource", "--type=merge", "-p", r#"{"spec":{"suspend":true}}"#]).await?;
     leads(&second).await?;
     scene.kubectl(&["wait", "plg/resource", "--for=jsonpath={.status.conditions[1].reason}=Suspended", "--timeout=120s"]).await?;
+    let rows = second.get("plugins").await?;
+    let paused = rows.as_array().into_iter().flatten().find(|row| row.get("name").is_some_and(|name| name == "probe"));
+    ensure!(paused.and_then(|row| row.get("state")).is_some_and(|state| state == "Paused"), "it is paused still: {rows}");
     let status = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.observedGeneration} {.status.replicas[*].name}"]).await?;
     let (generation, next) = status.trim().split_once(' ').context("no replica")?;
     ensure!(generation == "2" && !next.contains(' '), "one host tells of the second generation: {status}");

@@ -44,7 +44,8 @@ impl Bench {
     /// Puts documents into their places; returns when the first one was.
     fn save(&self, names: &[String], tag: &str) -> Result<f64> {
         let folder = self.plugins.path();
-        let spec = json!({"component": {"file": "probe.wasm"}, "config": {"tag": tag}, "rollout": {"bake": "0s"}});
+        let grants = json!([{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}]);
+        let spec = json!({"component": {"file": "probe.wasm"}, "config": {"tag": tag}, "rollout": {"bake": "0s"}, "grants": grants});
         for name in names {
             fs::write(folder.join(format!(".{name}")), document(name, &spec))?;
         }

@@ -70,17 +70,20 @@ fn schema() -> Value {
 
 /// What `kubectl get plugins` shows; the last ones only with `-o wide`.
 fn columns() -> Value {
-    let ready = |field: &str| format!(r#".status.conditions[?(@.type=="Ready")].{field}"#);
+    let condition = |name: &str, field: &str| format!(r#".status.conditions[?(@.type=="{name}")].{field}"#);
+    let ready = |field: &str| condition("Ready", field);
     let column = |name: &str, kind: &str, path: &str, wide: bool, description: &str| json!({"name": name, "type": kind, "jsonPath": path, "priority": i32::from(wide), "description": description});
     json!([
         column("Ready", "string", &ready("status"), false, "Does a revision serve?"),
         column("Revision", "string", ".status.revision", false, "The revision that serves."),
         column("Reason", "string", &ready("reason"), false, "Why it is ready, or not."),
+        column("Degraded", "string", &condition("Degraded", "reason"), false, "What is wrong though it serves; AsExpected if nothing is."),
         column("Calls", "integer", ".status.replicas[0].calls", true, "Calls on the first replica."),
         column("Failures", "integer", ".status.replicas[0].failures", true, "Calls that failed there."),
         column("Parked", "integer", ".status.replicas[0].parked", true, "Keys that are given up there until something changes."),
         column("Digest", "string", ".status.digest", true, "The component that serves."),
         column("Message", "string", &ready("message"), true, "What the reason means here."),
+        column("Trouble", "string", &condition("Degraded", "message"), true, "What is wrong though it serves."),
         column("Age", "date", ".metadata.creationTimestamp", false, "Since when the resource is there."),
     ])
 }
