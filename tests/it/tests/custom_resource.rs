@@ -143,7 +143,7 @@ async fn kubectl_explains_lists_and_refuses() -> Result<()> {
     for name in ["plg", "plugins", "wharf"] {
         let table = cluster.kubectl(&["get", name, "-n", "team-a"], None).await?;
         let head: Vec<&str> = table.lines().next().unwrap_or_default().split_whitespace().collect();
-        ensure!(head == ["NAME", "READY", "REVISION", "REASON", "AGE"] && table.contains("guard"), "{name}:\n{table}");
+        ensure!(head == ["NAME", "READY", "REVISION", "REASON", "DEGRADED", "AGE"] && table.contains("guard"), "{name}:\n{table}");
     }
     let status = json!({"status": {"revision": "1-abc", "conditions": [{
         "type": "Ready", "status": "True", "reason": "Serving", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});

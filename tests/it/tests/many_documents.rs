@@ -33,7 +33,11 @@ impl Lab {
         save(plugins.path(), "good", &document("good", "probe.wasm", "good"))?;
         prepare(plugins.path())?;
         let (folder, kubeconfig) = (plugins.path().to_owned(), cluster.kubeconfig());
-        let host = Host::start(HostOptions { plugins: folder, kubeconfig, data: data.path().to_owned(), args: Vec::new() })?;
+        let config = data.path().join("host.yaml");
+        let settings = "apiVersion: config.wharf.dev/v1alpha1\nkind: HostConfiguration\nceilings: {pluginsPerTenant: 2000}\n";
+        fs::write(&config, settings).context("write the host's configuration")?;
+        let args = vec![format!("--config={}", config.display())];
+        let host = Host::start(HostOptions { plugins: folder, kubeconfig, data: data.path().to_owned(), args })?;
         Ok(Self { cluster, host, plugins, _data: data })
     }
 

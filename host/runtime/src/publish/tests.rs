@@ -118,7 +118,7 @@ fn conditions() {
 fn a_refusal_is_told_in_full_once_and_cut() {
     let outlook = Outlook::of(&plugin(refused(Reason::ConfigInvalid), "1-abc"));
     let messages: Vec<&str> = outlook.conditions.iter().map(|condition| condition.message.as_str()).collect();
-    assert_eq!(messages, ["no\nmore\nhint: do", "revision 1-abc serves", "", "revision 1-abc serves, and not what is wished: no"]);
+    assert_eq!(messages, ["no\nmore\nhint: do", "revision 1-abc serves", "", "revision 1-abc serves, and not what is wished: no; more"]);
     let long = Refusal::new(Reason::DocumentInvalid, "ä".repeat(40_000));
     let outlook = Outlook::unreadable(&long);
     assert_eq!((outlook.conditions[0].message.len(), outlook.conditions[1].message.len()), (32_768, 1024));
