@@ -106,7 +106,7 @@ async fn a_thousand_broken_plugins_at_once() -> Result<()> {
         Ok((rows.iter().filter(refused).count() == BROKEN).then_some(rows.len()))
     });
     assert_eq!(refused.await?, BROKEN + 1);
-    assert_eq!(lab.lines("plugin refused", "default/b7"), 1, "said once");
+    assert_eq!(lab.lines("plugin revision refused", "default/b7"), 1, "said once");
     save(lab.plugins.path(), "b7", &document("b7", "probe.wasm", "repaired"))?;
     lab.told("b7", "x", "1").await?;
     lab.set("x", "2").await?;

@@ -231,8 +231,9 @@ impl Dispatcher {
             if !active && change.cause == ChangeCause::InitialList {
                 return;
             }
-            // Who was told by this store what the slot holds must hear that it does not any more.
-            if !active && !change.slot.is_some_and(|slot| state.ledger.holds(slot)) {
+            // Who was told by this store what the slot holds must hear that it does not any more; but not once more after
+            // the subscription that serves was told of it by the same store, and a worker has told the plugin.
+            if !active && !change.slot.is_some_and(|slot| state.ledger.holds(slot) && !state.subscribed.is_told_by(slot, &key)) {
                 return;
             }
             let here = Here { key: &key, slot: change.slot, now: change.new };

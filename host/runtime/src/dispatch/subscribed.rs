@@ -309,6 +309,13 @@ impl Subscribed {
         })
     }
 
+    /// Is it the store of this slot that tells of the key?
+    pub(super) fn is_told_by(&self, slot: Slot, key: &TargetKey) -> bool {
+        let TargetKey::Object { key: object, .. } = key else { return false };
+        let attached = self.kind(key).and_then(|kind| kind.attached_for(object));
+        attached.is_some_and(|attached| attached.announcer.is_active() && attached.registration.view().array().0 == slot.array)
+    }
+
     /// Is it this announcer that tells of the key?
     pub(super) fn tells(&self, announcer: &Announcer, key: &TargetKey) -> bool {
         let TargetKey::Object { key: object, .. } = key else { return false };

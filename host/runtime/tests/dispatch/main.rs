@@ -14,3 +14,4 @@ mod promises;
 mod replay;
 #[path = "../../../core/tests/model/rng.rs"]
 mod rng;
+mod staged;
