@@ -227,16 +227,13 @@ impl Hub {
         if stop.is_cancelled() {
             shared.stop();
         } else {
-            self.spawn(follow(
-                shared.clone(),
-                self.source.clone(),
-                self.discovery.clone(),
-                self.budget.clone(),
-                self.options.clone(),
-                begin,
-                stop.clone(),
-                self.tasks.clone(),
-            ));
+            let means = Means {
+                source: self.source.clone(),
+                discovery: self.discovery.clone(),
+                budget: self.budget.clone(),
+                options: self.options.clone(),
+            };
+            self.spawn(follow(shared.clone(), means, begin, stop.clone(), self.tasks.clone()));
         }
         (shared, stop)
     }
@@ -252,25 +249,26 @@ impl Drop for Hub {
     }
 }
 
-/// The task of one informer. A defect in it must not leave a store behind that looks as if it
-/// followed the server: it is said, and the informer begins anew.
-async fn follow(
-    shared: Arc<Shared>,
+/// What the informers of a hub share.
+#[derive(Clone)]
+struct Means {
     source: Source,
     discovery: Arc<Discovery>,
     budget: Arc<Budget>,
     options: Options,
-    begin: Begin,
-    stop: CancellationToken,
-    tasks: TaskTracker,
-) {
+}
+
+/// The task of one informer. A defect in it must not leave a store behind that looks as if it
+/// followed the server: it is said, and the informer begins anew.
+async fn follow(shared: Arc<Shared>, means: Means, begin: Begin, stop: CancellationToken, tasks: TaskTracker) {
     let (kind, scope) = (&shared.spec.kind, &shared.spec.scope);
     tracing::info!(%kind, %scope, "informer starts");
     loop {
-        let (own, source, discovery, options) = (shared.clone(), source.clone(), discovery.clone(), options.clone());
-        let budget = budget.clone();
-        let begin = begin.clone();
-        let run = async move { Reflector::new(&own, source, &discovery, &budget, options, begin).run().await };
+        let (own, means, begin) = (shared.clone(), means.clone(), begin.clone());
+        let run = async move {
+            let Means { source, discovery, budget, options } = means;
+            Reflector::new(&own, source, &discovery, &budget, options, begin).run().await
+        };
         // Counted, so that a shutdown waits for it too.
         let task = AbortOnDropHandle::new(tasks.spawn(run));
         let Some(ended) = stop.run_until_cancelled(task).await else { break };

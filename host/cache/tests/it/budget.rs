@@ -19,7 +19,7 @@ fn namespace(name: &str) -> InformerSpec {
 
 /// A list of so many objects, of which the first is shown and the others are said to follow.
 fn sample(namespace: &str, remaining: u64) -> Reply {
-    let Reply::Json(code, body) = page("10", "more", &[object_in(namespace, "x", "x", "5")]) else { unreachable!() };
+    let Reply::Json(code, body) = page("10", "more", &[object_in(namespace, "x", "x", "5")]) else { panic!("a page is JSON") };
     let metadata = format!(r#""metadata":{{"remainingItemCount":{remaining},"#);
     Reply::Json(code, body.replacen(r#""metadata":{"#, &metadata, 1))
 }

@@ -15,8 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::operate::{Refused, answered, unread};
 
-/// How long a question waits for lines; then it is answered without, and asked again.
-
 /// Who has the lines, and decides which there are.
 #[async_trait]
 pub trait Logs: Send + Sync {

@@ -28,7 +28,8 @@ impl ChangeHandler for Between {
             if stats.calls >= 2 && stats.queue.depth + stats.queue.processing == 0 {
                 break;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            // The informer's thread is to stand still here; the worker has another one.
+            std::thread::park_timeout(Duration::from_millis(1));
         }
         self.held.send_modify(|held| *held += 1);
     }
