@@ -344,7 +344,7 @@ mod tests {
     proptest! {
         /// Cutting by position gives what cutting from the tree gives.
         #[test]
-        fn cutting_agrees_with_the_tree(before in "[a-z]{1,3}", after in "[n-z]{1,3}", pretty: bool, fields in "[a-z\"{}\\\\,:]{0,12}") {
+        fn cutting_agrees_with_the_tree(before in "[a-l]{1,3}", after in "[n-z]{1,3}", pretty: bool, fields in "[a-z\"{}\\\\,:]{0,12}") {
             let value = serde_json::json!({"apiVersion": "v1", "kind": "C", "metadata": {"name": "n", before: 1, "managedFields": [fields], after: 2}});
             let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
             let mut want = value;
