@@ -39,9 +39,11 @@ pub struct Good {
 
 impl Good {
     /// A revision that was good has served, with these numbers. If it is the one of before, which came back, it goes
-    /// on where it was: what it did since may be too little to compare with.
+    /// on where it was: what it did since may be too little to compare with. One that has done too little at all counts
+    /// together with those before.
     pub fn served(&mut self, identity: &str, numbers: Numbers) {
-        let before = if self.identity == identity { self.numbers } else { Numbers::default() };
+        let goes_on = self.identity == identity || numbers.calls < CALLS;
+        let before = if goes_on { self.numbers } else { Numbers::default() };
         *self = Self { identity: identity.to_owned(), numbers: before + numbers };
     }
 
@@ -143,7 +145,11 @@ mod tests {
         good.served("a", numbers(3, 0, 0, 10));
         assert_eq!(good.numbers(), numbers(103, 0, 0, 10));
         assert!(matches!(worse(good.numbers(), numbers(20, 0, 0, 400)), Some(Worse::Slower(..))));
+        // Too little by itself.
         good.served("b", numbers(3, 0, 0, 10));
+        assert!(matches!(worse(good.numbers(), numbers(20, 0, 0, 400)), Some(Worse::Slower(..))));
+        // Enough, and as slow.
+        good.served("c", numbers(20, 0, 0, 400));
         assert_eq!(worse(good.numbers(), numbers(20, 0, 0, 400)), None);
     }
 
