@@ -1,7 +1,7 @@
 //! One revision of a plugin after the other, on a real host and a real API server, while objects change all the time:
 //! nothing is lost, nothing doubled, and no key is ever in the hands of two revisions. Then the same with every tenth
 //! revision broken. `cargo test` exchanges 100 of each; `cargo xtask proof swap` does the same with other numbers:
-//! `WHARF_SWAPS` of each, at `WHARF_SWAP_RATE` changes a second.
+//! `WHARF_SWAPS` of each, at `WHARF_SWAP_RATE` changes a second, slow and leaking ones among them.
 #![allow(clippy::print_stderr, reason = "a proof's figures are for the one who runs it")]
 
 mod candidate;
@@ -18,12 +18,15 @@ use crate::stage::{DEADLINE, Stage};
 use crate::witness::{Phase, Witness};
 use crate::writer::{Books, Stream};
 
+/// How many are exchanged; the long proof says so.
+const SWAPS: &str = "WHARF_SWAPS";
+
 /// Of so many revisions one is broken.
 const ONE_BROKEN_OF: u64 = 10;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
-    let (swaps, rate) = (number("WHARF_SWAPS", 100)?, number("WHARF_SWAP_RATE", 200)?);
+    let (swaps, rate) = (number(SWAPS, 100)?, number("WHARF_SWAP_RATE", 200)?);
     let mut stage = Stage::new().await?;
     let stream = Stream::start(&stage.cluster, stage.namespace(), rate);
     // What is compared with what comes then; every object was there at least once.
@@ -57,7 +60,9 @@ async fn exchange(stage: &mut Stage, swaps: u64) -> Result<()> {
     for (phase, every) in [(Phase::Swaps, u64::MAX), (Phase::Broken, ONE_BROKEN_OF)] {
         stage.witness.lock().phase = phase;
         let begun = Instant::now();
-        let mut kinds = Broken::ALL.into_iter().cycle();
+        // A slow one is compared by time, which a busy machine has little of.
+        let kinds = if std::env::var_os(SWAPS).is_some() { Broken::ALL } else { Broken::CERTAIN };
+        let mut kinds = kinds.iter().copied().cycle();
         for (count, candidate) in (1..=swaps).zip(&mut candidates) {
             let broken = if count % every == 0 { kinds.next() } else { None };
             stage.bring(Candidate { broken, ..candidate }).await?;
