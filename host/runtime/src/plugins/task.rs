@@ -292,8 +292,9 @@ impl Task {
             tally: Arc::clone(&tally),
         };
         let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
-        // A revision whose time is over without a verdict has done no harm that is known of.
-        if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none()) {
+        // A revision whose time is over without a verdict has done no harm that is known of. One that was withdrawn is no
+        // measure for those that follow.
+        if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none() && withdrawn.is_none()) {
             self.good.served(&served.identity, served.tally.numbers());
         }
         let swapped = self.served.is_some();
