@@ -87,6 +87,8 @@ reasons! {
     Other => "see the message; list the reason in `describe` to count it by itself",
     /// So many keys of the plugin fail that it is told of no further object until some succeed.
     TooManyFailures => "`wharf get failures` shows them; correct the plugin or the objects, or raise failures.maxKeys",
+    /// The plugin's calls fail, one after the other, without a success between.
+    CallsFailing => "`wharf get failures` shows why; correct the plugin or the objects, or go back with `wharf rollback`",
     /// The kind does not exist on the server (yet).
     KindNotFound => "install its CustomResourceDefinition; the plugin starts by itself as soon as it is there",
     /// The API server does not accept the credentials.

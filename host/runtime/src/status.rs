@@ -144,6 +144,9 @@ impl StatusSource for HostStatus {
                     let message = format!("{} keys fail: it is told of no further object", status.stats.failing);
                     (status.state.as_str(), Reason::TooManyFailures.as_str(), message)
                 }
+                (PluginState::Serving, None) if let Some(vain) = &status.stats.in_vain => {
+                    (status.state.as_str(), Reason::CallsFailing.as_str(), vain.message(&status.name))
+                }
                 _ => (status.state.as_str(), "", String::new()),
             };
             let state = match (status.suspended, status.paused) {

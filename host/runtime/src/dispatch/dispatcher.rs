@@ -25,6 +25,7 @@ use super::history::History;
 use super::initial::Initial;
 use super::recall::Prior;
 use super::sources::Sources;
+use super::streak::{InVain, Streak};
 use super::subscribed::{Announcer, Subscribed};
 use super::tally::Tally;
 use crate::checkpoint::Checkpoint;
@@ -92,6 +93,7 @@ pub struct Dispatcher {
     pub(super) held: AtomicBool,
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
+    pub(super) streak: Streak,
 }
 
 /// What changes together, under one lock.
@@ -157,6 +159,8 @@ pub struct DispatcherStats {
     pub calls: u64,
     /// ... without success.
     pub failures: u64,
+    /// Do all calls fail?
+    pub in_vain: Option<InVain>,
     /// See [`Dispatcher::has_synced`].
     pub synced: bool,
 }
@@ -195,6 +199,7 @@ impl Dispatcher {
             held: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            streak: Streak::default(),
             name,
         });
         if let Some(checkpoint) = &dispatcher.shared.checkpoint {
@@ -325,6 +330,7 @@ impl Dispatcher {
             backlog_bytes: self.every.bytes(),
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
+            in_vain: self.streak.in_vain(state.ledger.failing(), state.ledger.len()),
             synced,
         }
     }

@@ -89,6 +89,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     if delivery.attempt <= 1 {
         serving.tally.count(Ended::from(&finished), report.wall);
     }
+    dispatcher.streak.count(&finished, delivery.attempt);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
     let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);

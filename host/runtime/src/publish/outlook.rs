@@ -155,7 +155,10 @@ fn degraded(plugin: &PluginStatus) -> Condition {
         (_, Some((reason, message))) if lasts(*reason) => yes(*reason, format!("it is not told of {}", line(message))),
         // Without their number, which changes all the time.
         _ if plugin.stats.full => yes(Reason::TooManyFailures, "so many keys fail that it is told of no further object".to_owned()),
-        _ => Condition::new("Degraded", false, "AsExpected", ""),
+        (_, _) => match &plugin.stats.in_vain {
+            Some(vain) => yes(Reason::CallsFailing, vain.message(&plugin.name)),
+            None => Condition::new("Degraded", false, "AsExpected", ""),
+        },
     }
 }
 

@@ -16,7 +16,7 @@ use super::resources::Resources;
 use super::told::{Note, Told};
 use super::writer::{AT_ONCE, LOOK, SETTLE, SLOW, Writer};
 use crate::clock::Clock;
-use crate::dispatch::DispatcherStats;
+use crate::dispatch::{DispatcherStats, InVain};
 use crate::plugins::progress::Step;
 use crate::plugins::{Origin, PluginState, PluginStatus, Refusal};
 use crate::telemetry::logging::capture;
@@ -35,6 +35,7 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         backlog_bytes: 0,
         calls: 10,
         failures: 5,
+        in_vain: None,
         synced: true,
     };
     PluginStatus {
@@ -63,6 +64,11 @@ fn serving() -> PluginStatus {
     plugin(PluginState::Serving, "2-abc")
 }
 
+fn all_failing() -> PluginStatus {
+    let in_vain = Some(InVain { calls: 20, reason: "Trap".into() });
+    PluginStatus { stats: DispatcherStats { in_vain, ..serving().stats }, ..serving() }
+}
+
 /// `Accepted`, `Ready`, `Progressing`, `Degraded` as `True/Reason`.
 fn words(plugin: &PluginStatus) -> Vec<String> {
     Outlook::of(plugin).conditions.iter().map(|Condition { status, reason, .. }| format!("{status}/{reason}")).collect()
@@ -72,7 +78,7 @@ fn words(plugin: &PluginStatus) -> Vec<String> {
 fn conditions() {
     let second = Duration::from_secs(1);
     let gone = refused(Reason::ComponentNotFound);
-    let table: [(PluginStatus, [&str; 4]); 15] = [
+    let table: [(PluginStatus, [&str; 4]); 16] = [
         (serving(), ["True/Accepted", "True/Serving", "False/Settled", "False/AsExpected"]),
         (plugin(PluginState::Starting, ""), ["Unknown/Starting", "False/Starting", "True/Starting", "False/NothingServes"]),
         (plugin(PluginState::Standby, ""), ["True/Accepted", "False/Standby", "False/Settled", "False/NothingServes"]),
@@ -108,6 +114,7 @@ fn conditions() {
             PluginStatus { stats: DispatcherStats { full: true, ..serving().stats }, ..serving() },
             ["True/Accepted", "True/Serving", "False/Settled", "True/TooManyFailures"],
         ),
+        (all_failing(), ["True/Accepted", "True/Serving", "False/Settled", "True/CallsFailing"]),
     ];
     for (plugin, want) in table {
         assert_eq!(words(&plugin), want, "{plugin:?}");
@@ -123,6 +130,13 @@ fn a_refusal_is_told_in_full_once_and_cut() {
     let outlook = Outlook::unreadable(&long);
     assert_eq!((outlook.conditions[0].message.len(), outlook.conditions[1].message.len()), (32_768, 1024));
     assert_eq!((outlook.generation, outlook.conditions[1].reason), (None, "DocumentInvalid"));
+}
+
+#[test]
+fn what_fails_without_end_is_told_with_what_to_do() {
+    let [.., degraded] = Outlook::of(&all_failing()).conditions;
+    let want = "at least 20 calls in a row have failed, the last of them with Trap; `wharf get failures team-a/guard` shows them";
+    assert_eq!(degraded.message, want);
 }
 
 #[test]
