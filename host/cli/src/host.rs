@@ -14,6 +14,9 @@ use crate::exit;
 use crate::report::{CliError, reader_gone};
 use crate::signals::{Signals, killed};
 
+/// How a host says that too many ask for the same.
+const BUSY: u16 = 429;
+
 /// What is there at a path.
 ///
 /// # Errors
@@ -58,6 +61,18 @@ impl Host {
     /// No host answers, or it says no.
     pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value, CliError> {
         client::post(self.0.clone(), path, body).await.map_err(failed)
+    }
+
+    /// The same; `None` if too many ask for that at the moment.
+    ///
+    /// # Errors
+    /// No host answers, or it says no.
+    pub(crate) async fn post_if_free(&self, path: &str, body: Value) -> Result<Option<Value>, CliError> {
+        match client::post(self.0.clone(), path, body).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if error.downcast_ref::<HostRefused>().is_some_and(|refused| refused.status == BUSY) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Changes what is at a path. Cancelled, it may have taken effect.

@@ -1,7 +1,10 @@
 //! `wharf logs` and `wharf log-level`: what a running host has logged and logs, and how much that is.
 //! Owns what is printed; lines come as the host wrote them, escaped and with secrets masked.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::sleep;
 use wharf_runtime::admin::logs::{LogLevelRow, LogsRow};
 
 use crate::args::{LogLevelArgs, LogOutput, LogsArgs, Output};
@@ -9,6 +12,9 @@ use crate::exit;
 use crate::host::{self, Host};
 use crate::report::{CliError, print_data, warn, write};
 use crate::table::Table;
+
+/// Who follows and found no place asks again after this time.
+const AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: LogsArgs) -> Result<u8, CliError> {
     let host = Host::at(&args.host)?;
@@ -22,8 +28,23 @@ async fn logs(host: &Host, args: &LogsArgs) -> Result<u8, CliError> {
         "plugin": plugin, "namespace": args.namespace, "json": args.output == LogOutput::Json,
         "sinceMs": since, "tail": args.tail, "after": Value::Null, "wait": false,
     });
+    let mut follows = false;
     loop {
-        let LogsRow { lines, next, more, missed } = host::read(&host.post("/v1/logs", ask.clone()).await?)?;
+        let answer = if follows {
+            // Somebody else took the place in between: it asks again, as one that does not wait.
+            match host.post_if_free("/v1/logs", ask.clone()).await? {
+                Some(answer) => answer,
+                None => {
+                    sleep(AGAIN).await;
+                    set(&mut ask, "wait", false.into());
+                    continue;
+                }
+            }
+        } else {
+            host.post("/v1/logs", ask.clone()).await?
+        };
+        follows |= ask.get("wait") == Some(&Value::Bool(true));
+        let LogsRow { lines, next, more, missed } = host::read(&answer)?;
         if missed > 0 {
             let lines = if missed == 1 { "line is" } else { "lines are" };
             warn(&format!("{missed} {lines} missing here: the host had no room for them any more (logBuffer in its configuration)"));
@@ -31,10 +52,14 @@ async fn logs(host: &Host, args: &LogsArgs) -> Result<u8, CliError> {
         if !write(lines.concat()).await? || !(more || args.follow) {
             return Ok(exit::OK);
         }
-        if let Some(ask) = ask.as_object_mut() {
-            ask.insert("after".to_owned(), next.into());
-            ask.insert("wait".to_owned(), (!more).into());
-        }
+        set(&mut ask, "after", next.into());
+        set(&mut ask, "wait", (!more).into());
+    }
+}
+
+fn set(ask: &mut Value, field: &str, to: Value) {
+    if let Some(ask) = ask.as_object_mut() {
+        ask.insert(field.to_owned(), to);
     }
 }
 

@@ -7,13 +7,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::operate::{Refused, answered, unread};
+use super::rows::ErrorRow;
+
+/// Those who may wait for a line at a time. Each has a connection meanwhile, of which the others need some.
+const MAX_WAITING: usize = 16;
 
 /// Who has the lines, and decides which there are.
 #[async_trait]
@@ -92,6 +98,7 @@ pub struct LogLevelAsk {
 #[derive(Clone)]
 struct Shared {
     logs: Arc<dyn Logs>,
+    waiting: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
@@ -100,7 +107,7 @@ pub(super) fn router(logs: Arc<dyn Logs>, stop: CancellationToken) -> Router {
     Router::new()
         .route("/v1/logs", post(lines))
         .route("/v1/log-level", get(|State(s): State<Shared>| async move { Json(s.logs.level()) }).put(set_level))
-        .with_state(Shared { logs, stop })
+        .with_state(Shared { logs, waiting: Arc::new(Semaphore::new(MAX_WAITING)), stop })
 }
 
 async fn lines(State(shared): State<Shared>, ask: Result<Json<LogsAsk>, JsonRejection>) -> Response {
@@ -109,11 +116,21 @@ async fn lines(State(shared): State<Shared>, ask: Result<Json<LogsAsk>, JsonReje
         Err(rejection) => return unread(rejection.status(), rejection.body_text()),
     };
     let at_once = LogsAsk { wait: false, ..ask.clone() };
+    let _place = match ask.wait.then(|| shared.waiting.try_acquire()) {
+        Some(Err(_)) => return full(),
+        place => place,
+    };
     tokio::select! {
         row = shared.logs.lines(ask) => return answered(row),
         () = shared.stop.cancelled() => {}
     }
     answered(shared.logs.lines(at_once).await)
+}
+
+fn full() -> Response {
+    let error = format!("{MAX_WAITING} follow the log already, and the host has no room for more");
+    let hint = "end one of them, or ask without -f".to_owned();
+    (StatusCode::TOO_MANY_REQUESTS, Json(ErrorRow { error, hint })).into_response()
 }
 
 async fn set_level(State(shared): State<Shared>, ask: Result<Json<LogLevelAsk>, JsonRejection>) -> Response {
@@ -125,6 +142,8 @@ async fn set_level(State(shared): State<Shared>, ask: Result<Json<LogLevelAsk>, 
 
 #[cfg(test)]
 pub(super) mod tests {
+    use futures::StreamExt;
+    use futures::stream::FuturesUnordered;
     use serde_json::json;
 
     use super::super::client;
@@ -171,6 +190,17 @@ pub(super) mod tests {
         assert_eq!(put(json!({"plugin": "x", "level": null})).await.unwrap()["filter"], "");
         let refused = put(json!({"level": "loudest"})).await.unwrap_err();
         assert_eq!(refused.downcast_ref::<client::HostRefused>().unwrap().hint, "trace");
+
+        // So many follow that they would take all connections: the last ones are told so, and other questions are answered.
+        let mut follow: FuturesUnordered<_> = (0..40).map(|_| client::post(&path, "/v1/logs", json!({"wait": true}))).collect();
+        for _ in MAX_WAITING..40 {
+            let refused = follow.next().await.unwrap().unwrap_err().downcast::<client::HostRefused>().unwrap();
+            let said = (refused.status, refused.error.as_str(), refused.hint.as_str());
+            assert_eq!(said, (429, "16 follow the log already, and the host has no room for more", "end one of them, or ask without -f"));
+        }
+        assert_eq!(client::get(&path, "/v1/plugins").await.unwrap()[0]["name"], "guard");
+        client::post(&path, "/v1/logs", json!({})).await.unwrap();
+        drop(follow);
 
         // Who waits is answered when the host stops.
         let waits = tokio::spawn({
