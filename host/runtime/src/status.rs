@@ -136,6 +136,11 @@ impl StatusSource for HostStatus {
     fn plugins(&self) -> Vec<PluginRow> {
         let rows = self.registry.status().into_iter().map(|status| {
             let (state, reason, message) = match (&status.state, &status.trouble) {
+                // What is wished does not serve, and something else does.
+                (PluginState::Refused(refusal), trouble) if !status.revision.is_empty() => {
+                    let message = format!("revision {} serves, and not what is wished: {}", status.revision, refusal.message);
+                    (if trouble.is_some() { "Sleeping" } else { "Serving" }, refusal.reason.as_str(), message)
+                }
                 (PluginState::Refused(refusal), _) => (status.state.as_str(), refusal.reason.as_str(), refusal.message.clone()),
                 (PluginState::Standby, _) => (status.state.as_str(), "", self.leader()),
                 // It serves, but there is a kind that it is not told about.

@@ -27,9 +27,9 @@ pub struct PluginRow {
     pub revision: String,
     /// `sha256:…` of the serving component; empty if none serves.
     pub digest: String,
-    /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`, `Draining`.
+    /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`, `Draining`. `Refused`: and no revision serves.
     pub state: String,
-    /// Why, if it is refused or sleeps.
+    /// Why, if it is refused or sleeps; or what is wrong though it serves, a wish that was refused for example.
     pub reason: String,
     /// The same in detail, for people.
     pub message: String,
@@ -52,7 +52,7 @@ pub struct PluginRow {
     pub failing: u64,
     /// Keys that wait to be worked on, now or later.
     pub waiting: u64,
-    /// Since when `state` holds, in seconds.
+    /// Since when that is decided of what is wished, in seconds.
     pub age_seconds: u64,
     /// The file or resource that defines it.
     pub source: String,
