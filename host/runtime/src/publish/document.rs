@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wharf_core::ObjectKey;
 use wharf_core::plugin::{API_VERSION, KIND};
 
-use super::outlook::{Condition, Outlook};
+use super::outlook::{Condition, Counts, Outlook};
 
 /// When each condition got the status that it has, by type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,13 +85,15 @@ fn said(outlook: &Outlook, replica: &str) -> Value {
         value
     };
     let conditions: Vec<Value> = conditions.iter().map(condition).collect();
-    let mut own = json!({
-        "name": replica, "calls": counts.calls, "failures": counts.failures, "parked": counts.parked, "waiting": counts.waiting,
+    let own = counts.map(|Counts { calls, failures, parked, waiting }| {
+        let mut own = json!({"name": replica, "calls": calls, "failures": failures, "parked": parked, "waiting": waiting});
+        if !revision.is_empty() {
+            set(&mut own, "revision", revision.as_str());
+        }
+        own
     });
-    if !revision.is_empty() {
-        set(&mut own, "revision", revision.as_str());
-    }
-    let mut status = json!({"conditions": conditions, "replicas": [own]});
+    let replicas: Vec<Value> = own.into_iter().collect();
+    let mut status = json!({"conditions": conditions, "replicas": replicas});
     if let Some(generation) = generation {
         set(&mut status, "observedGeneration", *generation);
     }

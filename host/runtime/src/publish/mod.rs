@@ -9,6 +9,8 @@
 //! wrote, its entry of `replicas` included: no entry is left behind by a host that is gone, and no
 //! two hosts write the same field. A standby host has no entry: it calls nothing.
 //!
+//! A resource that is being deleted is no plugin's any more, and is told so as long as it is there.
+//!
 //! Never changes what a plugin does, and never waits for the server where a plugin could notice.
 
 mod document;

@@ -8,7 +8,7 @@
 //! | `Progressing` | a revision is on its way, or bakes | |
 //! | `Degraded` | what serves is not what is wished, or is not told of everything | |
 
-use wharf_core::Reason;
+use wharf_core::{Object, Pointer, Reason};
 
 use crate::plugins::progress::Step;
 use crate::plugins::{PluginState, PluginStatus, Refusal};
@@ -17,6 +17,8 @@ use crate::plugins::{PluginState, PluginStatus, Refusal};
 const MAX_MESSAGE: usize = 32_768;
 /// ... of one that only repeats what `Accepted` says in full.
 const MAX_LINE: usize = 1024;
+/// Why nothing serves of a resource that is being deleted.
+const ENDING: &str = "Terminating";
 /// A step that is over sooner is none that anybody must see: a refused wish is tried again and again.
 const BRIEF: u64 = 2;
 
@@ -59,8 +61,8 @@ pub(super) struct Outlook {
     pub(super) digest: String,
     /// `Accepted`, `Ready`, `Progressing`, `Degraded`.
     pub(super) conditions: [Condition; 4],
-    /// Of this host.
-    pub(super) counts: Counts,
+    /// Of this host; `None` if it calls the plugin no more.
+    pub(super) counts: Option<Counts>,
     /// Nothing is decided yet.
     pub(super) starting: bool,
 }
@@ -80,7 +82,7 @@ impl Outlook {
             revision: plugin.revision.clone(),
             digest: plugin.digest.clone(),
             conditions: [accepted(&plugin.state), ready(plugin), progressing(plugin), degraded(plugin)],
-            counts,
+            counts: Some(counts),
             starting: plugin.state == PluginState::Starting,
         }
     }
@@ -95,7 +97,27 @@ impl Outlook {
             Condition::new("Degraded", false, "NothingServes", ""),
         ];
         let (revision, digest) = (String::new(), String::new());
-        Self { generation: None, revision, digest, conditions, counts: Counts::default(), starting: false }
+        Self { generation: None, revision, digest, conditions, counts: Some(Counts::default()), starting: false }
+    }
+
+    /// That of a resource that is being deleted, and stays until its finalizers are gone.
+    pub(super) fn ending(object: &Object) -> Self {
+        let read = |name| object.get(&Pointer::of(["metadata", name]));
+        let finalizers: Vec<String> = read("finalizers").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let message = cut(&format!("it is being deleted, which waits for {}", finalizers.join(", ")), MAX_LINE);
+        let conditions = [
+            Condition::new("Accepted", false, ENDING, message.as_str()),
+            Condition::new("Ready", false, ENDING, message),
+            Condition::new("Progressing", false, "Settled", ""),
+            Condition::new("Degraded", false, "NothingServes", ""),
+        ];
+        let generation = read("generation").and_then(|text| text.parse().ok());
+        Self { generation, revision: String::new(), digest: String::new(), conditions, counts: None, starting: false }
+    }
+
+    /// Is it that of a resource that is being deleted?
+    pub(super) fn is_ending(&self) -> bool {
+        self.counts.is_none()
     }
 
     /// Is it the same but for the counts?

@@ -25,6 +25,9 @@ pub(crate) trait Resources: Send + Sync + 'static {
     /// A resource as it was seen last; it may be a moment behind.
     fn get(&self, key: &ObjectKey) -> Option<Arc<Object>>;
 
+    /// Those that are being deleted and are there still.
+    fn ending(&self) -> Vec<Arc<Object>>;
+
     /// Applies a status, and returns the resource's version then.
     ///
     /// # Errors
@@ -68,6 +71,11 @@ impl ApiResources {
 impl Resources for ApiResources {
     fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         self.registrations.iter().find_map(|registration| registration.view().get(key))
+    }
+
+    fn ending(&self) -> Vec<Arc<Object>> {
+        let all = self.registrations.iter().flat_map(|registration| registration.view().list(None));
+        all.filter(|object| object.deleting()).collect()
     }
 
     async fn write(&self, key: &ObjectKey, document: &Value) -> Result<String, ApiError> {

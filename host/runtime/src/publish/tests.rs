@@ -227,13 +227,16 @@ struct State {
 
 impl Server {
     fn put(&self, key: &ObjectKey, uid: &str, status: &Value) -> String {
+        self.put_with(key, uid, status, &json!({}))
+    }
+
+    fn put_with(&self, key: &ObjectKey, uid: &str, status: &Value, more: &Value) -> String {
         let mut state = self.0.lock();
         state.version += 1;
         let version = state.version.to_string();
-        let text = json!({
-            "apiVersion": API_VERSION, "kind": KIND, "spec": {}, "status": status,
-            "metadata": {"namespace": key.namespace, "name": key.name, "uid": uid, "resourceVersion": version},
-        });
+        let mut metadata = json!({"namespace": key.namespace, "name": key.name, "uid": uid, "resourceVersion": version});
+        metadata.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let text = json!({"apiVersion": API_VERSION, "kind": KIND, "spec": {}, "status": status, "metadata": metadata});
         let object = Object::parse(&text.to_string(), &Gvk::from_api_version(API_VERSION, KIND)).unwrap();
         state.objects.insert(key.clone(), Arc::new(object));
         version
@@ -252,6 +255,10 @@ impl Server {
 impl Resources for Server {
     fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         self.0.lock().objects.get(key).cloned()
+    }
+
+    fn ending(&self) -> Vec<Arc<Object>> {
+        self.0.lock().objects.values().filter(|object| object.deleting()).cloned().collect()
     }
 
     async fn write(&self, key: &ObjectKey, document: &Value) -> Result<String, ApiError> {
@@ -324,6 +331,28 @@ async fn what_others_overwrite_is_put_right_but_no_war_is_waged() {
         writer.look(one(&serving())).await;
         assert_eq!(server.writes().len(), usize::from(n % 30 == 0), "{n}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_waits_for_its_finalizers_does_not_say_that_it_serves() {
+    let (server, mut writer, _) = host();
+    server.put(&key(), "u", &json!({}));
+    writer.look(one(&serving())).await;
+    let (_, written) = server.writes().remove(0);
+    let ending = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y", "x/z"], "generation": 4});
+    server.put_with(&key(), "u", &written["status"], &ending);
+    // The plugin may be there for a moment still, and is gone then.
+    writer.look(one(&serving())).await;
+    let (_, written) = server.writes().remove(0);
+    let status = &written["status"];
+    assert_eq!((status.get("revision"), &status["replicas"], &status["observedGeneration"]), (None, &json!([]), &json!(4)));
+    let words = |n: usize| ["status", "reason", "message"].map(|field| status["conditions"][n][field].as_str().unwrap());
+    assert_eq!(words(0), ["False", "Terminating", "it is being deleted, which waits for x/y, x/z"]);
+    assert_eq!((words(1), words(3)), (words(0), ["False", "NothingServes", ""]));
+    server.put_with(&key(), "u", status, &ending);
+    writer.look(BTreeMap::new()).await;
+    assert!(server.writes().is_empty(), "it is said once");
+    assert_eq!(server.0.lock().notes, ["Serving"]);
 }
 
 #[tokio::test(start_paused = true)]

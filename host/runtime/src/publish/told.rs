@@ -41,7 +41,8 @@ impl Told {
     pub(super) fn news(&mut self, outlook: &Outlook) -> Vec<Note> {
         let mut notes = Vec::new();
         let [accepted, ready, ..] = &outlook.conditions;
-        if outlook.starting {
+        // Whoever deletes it knows.
+        if outlook.starting || outlook.is_ending() {
             return notes;
         }
         let refused = (accepted.status == "False").then(|| (accepted.reason.to_owned(), accepted.message.clone()));

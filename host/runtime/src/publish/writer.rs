@@ -112,13 +112,14 @@ impl<R: Resources> Writer<R> {
     }
 
     /// Looks once, and writes what is due.
-    pub(super) async fn look(&mut self, outlooks: BTreeMap<ObjectKey, Outlook>) {
+    pub(super) async fn look(&mut self, mut outlooks: BTreeMap<ObjectKey, Outlook>) {
+        outlooks.extend(self.resources.ending().iter().map(|object| (object.key().clone(), Outlook::ending(object))));
         self.entries.retain(|key, _| outlooks.contains_key(key));
         let now = Instant::now();
         let mut due = Vec::new();
         for (key, outlook) in outlooks {
-            // One that is not there, or is being deleted, is nobody's to read.
-            let Some(object) = self.resources.get(&key).filter(|object| !object.deleting()) else {
+            // One that is not there is nobody's to read; one whose deletion begins at this moment is looked at next time.
+            let Some(object) = self.resources.get(&key).filter(|object| object.deleting() == outlook.is_ending()) else {
                 self.entries.remove(&key);
                 continue;
             };
