@@ -86,7 +86,9 @@ fn objects(documents: &[PluginDocument], subject: &Value) -> Result<Vec<Value>, 
             objects.extend(role(&named("component"), Some(own), rule, subject));
         }
         if let Some(name) = &document.service_account {
-            let rule = json!([{"apiGroups": [""], "resourceNames": [name], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}]);
+            // `get` is for telling whether it is there.
+            let rule =
+                json!([{"apiGroups": [""], "resourceNames": [name], "resources": ["serviceaccounts"], "verbs": ["get", "impersonate"]}]);
             objects.extend(role(&named("impersonate"), Some(own), rule, subject));
         }
     }
@@ -240,7 +242,7 @@ spec:
             [
                 "ClusterRole null/wharf-host-a-r [{apiGroups:[],resources:[configmaps],verbs:[list,watch]}]",
                 "ClusterRoleBinding null/wharf-host-a-r null",
-                "Role a/wharf-impersonate-a-r [{apiGroups:[],resourceNames:[bob],resources:[serviceaccounts],verbs:[impersonate]}]",
+                "Role a/wharf-impersonate-a-r [{apiGroups:[],resourceNames:[bob],resources:[serviceaccounts],verbs:[get,impersonate]}]",
                 "RoleBinding a/wharf-impersonate-a-r null",
                 "ServiceAccount a/bob null",
                 "Role a/wharf-plugin-a-r [{apiGroups:[],resources:[configmaps],verbs:[create,delete,patch]}]",

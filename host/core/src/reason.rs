@@ -95,6 +95,8 @@ reasons! {
     Unauthorized => "check the token, certificate or exec plugin that says who asks; what was renewed is read again within 10 s",
     /// The API server refused for lack of rights.
     Forbidden => "grant the rights by RBAC to the identity that the message names",
+    /// The ServiceAccount in whose name the plugin asks the API server does not exist.
+    ServiceAccountNotFound => "create it, or correct spec.serviceAccountName; `wharf rbac` prints it with the rights that it needs, and it is found by itself",
     /// What a subscription asks for would not fit into the memory that the host has for cached objects.
     CacheBudgetExceeded => "narrow the subscription: fewer namespaces, or (where `events` leaves out delete) a selector; or raise informers.maxBytes and the host's memory",
     /// The API server cannot be reached or is not able to answer.

@@ -13,7 +13,7 @@ use crate::admin::StatusSource;
 use crate::admin::rows::{HostUsage, InformerRow, PluginRow, PluginUsage, QueueRow, UsageRow};
 use crate::checkpoint::{Checkpoint, Usage};
 use crate::lease::Tenure;
-use crate::plugins::{Origin, PluginState, Registry};
+use crate::plugins::{Origin, PluginState, Registry, account};
 use crate::telemetry::LogHandle;
 use crate::telemetry::metrics::{CheckpointSample, InformerSample, LogSample, PluginSample, ProcessUsage, QueueSample, Snapshot};
 
@@ -145,6 +145,9 @@ impl StatusSource for HostStatus {
                 (PluginState::Standby, _) => (status.state.as_str(), "", self.leader()),
                 // It serves, but there is a kind that it is not told about.
                 (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
+                (PluginState::Serving, None) if let Some(account) = &status.lacks_account => {
+                    (status.state.as_str(), Reason::ServiceAccountNotFound.as_str(), account::missing(&status.name, account))
+                }
                 (PluginState::Serving, None) if status.stats.full => {
                     let message = format!("{} keys fail: it is told of no further object", status.stats.failing);
                     (status.state.as_str(), Reason::TooManyFailures.as_str(), message)

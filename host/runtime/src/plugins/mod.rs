@@ -6,6 +6,7 @@
 //! ([`stage`]), exchanges it for the old one, and goes back if it is worse ([`bake`]). What has
 //! served is kept ([`book`], [`revisions`]). The only room that mentions two revisions of one plugin.
 
+pub(crate) mod account;
 pub mod bake;
 pub mod book;
 pub mod ceilings;

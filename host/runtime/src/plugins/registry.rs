@@ -82,6 +82,8 @@ pub struct PluginStatus {
     pub paused: bool,
     /// The last document that could be read suspends it.
     pub suspended: bool,
+    /// The ServiceAccount of the serving revision, if it is known to be missing.
+    pub lacks_account: Option<Arc<str>>,
     /// The step of a rollout that is under way, and for how long.
     pub step: Option<(Step, Duration)>,
     /// Why the plugin is not told of something it is subscribed to, if so.
@@ -139,6 +141,7 @@ pub(super) struct Status {
     pub(super) generation: Option<u64>,
     pub(super) paused: bool,
     pub(super) suspended: bool,
+    pub(super) lacks_account: Option<Arc<str>>,
     pub(super) progress: Progress,
 }
 
@@ -224,6 +227,7 @@ impl Registry {
                 since: status.since,
                 paused: status.paused,
                 suspended: status.suspended,
+                lacks_account: status.lacks_account.clone(),
                 step: status.progress.now(),
                 trouble: subscribed.trouble(),
                 subscriptions,
@@ -384,6 +388,7 @@ impl Registry {
             generation: wish.generation,
             paused: false,
             suspended: false,
+            lacks_account: None,
             progress: Progress::new(name.to_string().into(), Arc::clone(&self.shared.metrics)),
         };
         let status = Arc::new(Mutex::new(status));

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName};
 
+use super::account::{self, Account};
 use super::bake::{Good, Worse, worse};
 use super::book::{Kept, Standing};
 use super::desired::{Desired, Refusal, Wish};
@@ -96,6 +97,8 @@ pub(super) struct Task {
     good: Good,
     /// Keeps the watches of what was staged on standby until it is staged again.
     warm: Option<Arc<Subscribed>>,
+    /// Of the revision that serves.
+    account: Account,
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
     refused: bool,
@@ -121,6 +124,7 @@ impl Task {
             bake,
             good,
             warm: None,
+            account: Account::Settled,
             forgiven: false,
             refused: false,
             generation: None,
@@ -167,6 +171,10 @@ impl Task {
                     Err(refusal) => self.fail(refusal, goal),
                 },
                 () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(self.again()),
+                account = self.account(), if goal.is_none() && self.account != Account::Settled => {
+                    self.note_account(account);
+                    goal
+                }
             };
             goal = next;
         }
@@ -316,9 +324,34 @@ impl Task {
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
         self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.numbers() });
+        let account = document.service_account.clone();
+        if self.served.as_ref().is_none_or(|served| served.document.service_account != account) {
+            self.note_account(Account::Settled);
+        }
+        self.account = if account.is_some() { Account::Unknown } else { Account::Settled };
         self.served = Some(Served { document, identity, number, tally });
         self.forgiven = false;
         self.rest();
+    }
+
+    /// Waits until something else is known of the account of the revision that serves.
+    async fn account(&self) -> Account {
+        let Some(document) = self.served.as_ref().map(|served| &served.document) else { return Account::Settled };
+        let Some(name) = &document.service_account else { return Account::Settled };
+        let api = &self.registry.stage.ports.api;
+        account::changed(self.account, || account::ask(api, &document.name.namespace, name)).await
+    }
+
+    /// Something else is known of it. Says it if it is missing.
+    fn note_account(&mut self, account: Account) {
+        self.account = account;
+        let name = self.served.as_ref().and_then(|served| served.document.service_account.clone());
+        let missing = name.filter(|_| account == Account::Missing);
+        let before = std::mem::replace(&mut self.status.lock().lacks_account, missing.clone());
+        if let (Some(account), None) = (missing, before) {
+            let reason = Reason::ServiceAccountNotFound;
+            tracing::warn!(target: "wharf::plugin", plugin = &*self.label, %reason, account = &*account, hint = reason.hint(), "service account not found");
+        }
     }
 
     /// How a revision that bakes has proved itself: worse in something, or not.

@@ -11,7 +11,7 @@
 use wharf_core::{Object, Pointer, Reason};
 
 use crate::plugins::progress::Step;
-use crate::plugins::{PluginState, PluginStatus, Refusal};
+use crate::plugins::{PluginState, PluginStatus, Refusal, account};
 
 /// The most bytes of a message that the server takes.
 const MAX_MESSAGE: usize = 32_768;
@@ -175,6 +175,7 @@ fn degraded(plugin: &PluginStatus) -> Condition {
             yes(refusal.reason, format!("revision {} serves, and not what is wished: {}", plugin.revision, line(&refusal.message)))
         }
         (_, Some((reason, message))) if lasts(*reason) => yes(*reason, format!("it is not told of {}", line(message))),
+        _ if let Some(account) = &plugin.lacks_account => yes(Reason::ServiceAccountNotFound, account::missing(&plugin.name, account)),
         // Without their number, which changes all the time.
         _ if plugin.stats.full => yes(Reason::TooManyFailures, "so many keys fail that it is told of no further object".to_owned()),
         (_, _) => match &plugin.stats.in_vain {

@@ -48,6 +48,7 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         since: Instant::now(),
         paused: false,
         suspended: false,
+        lacks_account: None,
         step: None,
         trouble: None,
         subscriptions: Vec::new(),
@@ -78,7 +79,7 @@ fn words(plugin: &PluginStatus) -> Vec<String> {
 fn conditions() {
     let second = Duration::from_secs(1);
     let gone = refused(Reason::ComponentNotFound);
-    let table: [(PluginStatus, [&str; 4]); 16] = [
+    let table: [(PluginStatus, [&str; 4]); 17] = [
         (serving(), ["True/Accepted", "True/Serving", "False/Settled", "False/AsExpected"]),
         (plugin(PluginState::Starting, ""), ["Unknown/Starting", "False/Starting", "True/Starting", "False/NothingServes"]),
         (plugin(PluginState::Standby, ""), ["True/Accepted", "False/Standby", "False/Settled", "False/NothingServes"]),
@@ -113,6 +114,10 @@ fn conditions() {
         (
             PluginStatus { stats: DispatcherStats { full: true, ..serving().stats }, ..serving() },
             ["True/Accepted", "True/Serving", "False/Settled", "True/TooManyFailures"],
+        ),
+        (
+            PluginStatus { lacks_account: Some("worker".into()), ..all_failing() },
+            ["True/Accepted", "True/Serving", "False/Settled", "True/ServiceAccountNotFound"],
         ),
         (all_failing(), ["True/Accepted", "True/Serving", "False/Settled", "True/CallsFailing"]),
     ];
