@@ -2,6 +2,7 @@
 //! an event of one namespace from the handlers of all others; never filters by selectors.
 
 use std::collections::HashMap;
+use std::iter::from_fn;
 use std::sync::Arc;
 
 use wharf_core::ObjectKey;
@@ -13,7 +14,7 @@ use crate::seat::{Calling, Seat};
 /// Who is told of what an informer's store goes through. Behind the apply lock.
 #[derive(Default)]
 pub(crate) struct Audience {
-    /// Those who see objects of every namespace.
+    /// Those who see objects of every namespace, in the order of their numbers, as the others are.
     all: Vec<Member>,
     /// Those who see one namespace of a wider informer. Bounded by the registrations.
     by_namespace: HashMap<Arc<str>, Vec<Member>>,
@@ -33,7 +34,8 @@ impl Audience {
             Some(namespace) => self.by_namespace.entry(namespace).or_default(),
             None => &mut self.all,
         };
-        members.push(Member { seat, filter });
+        let at = members.partition_point(|member| member.seat.id < seat.id);
+        members.insert(at, Member { seat, filter });
         self.count += 1;
     }
 
@@ -56,7 +58,7 @@ impl Audience {
         self.count
     }
 
-    /// Tells those whom the change's namespace concerns.
+    /// Tells those whom the change's namespace concerns: who was attached first hears first, wherever it has been since.
     pub(crate) fn announce(&self, change: &Change<'_>) {
         let _calling = Calling::handlers();
         for member in self.concerned(change.key) {
@@ -79,8 +81,26 @@ impl Audience {
     /// An object outside of namespaces concerns everybody.
     fn concerned(&self, key: &ObjectKey) -> Box<dyn Iterator<Item = &Member> + '_> {
         match &key.namespace {
-            None => Box::new(self.members()),
-            Some(namespace) => Box::new(self.all.iter().chain(self.by_namespace.get(namespace).into_iter().flatten())),
+            None if self.by_namespace.is_empty() => Box::new(self.all.iter()),
+            None => {
+                let mut all: Vec<&Member> = self.members().collect();
+                all.sort_unstable_by_key(|member| member.seat.id);
+                Box::new(all.into_iter())
+            }
+            Some(namespace) => match self.by_namespace.get(namespace) {
+                None => Box::new(self.all.iter()),
+                Some(some) => Box::new(in_order(&self.all, some)),
+            },
         }
     }
+}
+
+/// Two groups as one, by the numbers of the seats.
+fn in_order<'a>(all: &'a [Member], some: &'a [Member]) -> impl Iterator<Item = &'a Member> {
+    let (mut all, mut some) = (all.iter().peekable(), some.iter().peekable());
+    from_fn(move || match (all.peek(), some.peek()) {
+        (Some(one), Some(other)) if other.seat.id < one.seat.id => some.next(),
+        (None, _) => some.next(),
+        (Some(_), _) => all.next(),
+    })
 }

@@ -60,6 +60,8 @@ pub enum ChangeCause {
 /// from tasks of the hub, or from the caller of `attach`. An implementation must be quick, must
 /// not block, must not panic (what it was told is skipped then), and must not attach to any informer (that would wait for the lock
 /// that is held). It may drop registrations.
+///
+/// Of the handlers that one informer serves, those that were attached first are told of a change first, also after moves.
 pub trait ChangeHandler: Send + Sync {
     /// One change.
     fn on_change(&self, change: &Change<'_>);

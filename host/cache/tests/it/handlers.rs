@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wharf_cache::{InformerState, Informers};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use wharf_cache::{Change, ChangeHandler, InformerSpec, InformerState, Informers, Scope};
 
 use crate::fake::{Fake, by_lists, config_maps, list, object, page, status};
 use crate::recorder::{Figures, Recorder};
@@ -42,6 +44,43 @@ async fn ci4_a_handler_that_comes_during_the_first_list() {
     fake.wait("continue=t", 1).await;
     let second = informers.attach(config_maps(), late.clone());
     assert_eq!((late.lines(), second.settled()), (vec!["InitialList add a/x 1".to_owned()], false));
+}
+
+/// Notes that it was told of a change, by its name.
+struct Named(&'static str, Arc<Mutex<Vec<&'static str>>>, watch::Sender<()>);
+
+impl ChangeHandler for Named {
+    fn on_change(&self, _: &Change<'_>) {
+        self.1.lock().push(self.0);
+        self.2.send_replace(());
+    }
+}
+
+/// Who came first is told first, whichever part of an informer each sees.
+#[tokio::test(start_paused = true)]
+async fn those_who_came_first_are_told_first() {
+    let fake = Fake::new();
+    fake.lists([list("10", &[])]);
+    let feed = fake.open_watch();
+    let informers = fake.informers();
+    let (told, news) = (Arc::new(Mutex::new(Vec::new())), watch::Sender::new(()));
+    let mut registrations = Vec::new();
+    for (name, scope) in [
+        ("all", Scope::All),
+        ("a", Scope::Namespace("a".into())),
+        ("then all", Scope::All),
+        ("b", Scope::Namespace("b".into())),
+        ("then a", Scope::Namespace("a".into())),
+        ("last", Scope::All),
+    ] {
+        let registration = informers.attach(InformerSpec { scope, ..config_maps() }, Arc::new(Named(name, told.clone(), news.clone())));
+        registration.settle().await;
+        registrations.push(registration);
+    }
+    assert_eq!((informers.snapshot().len(), informers.snapshot()[0].handlers), (1, 6));
+    feed.event("ADDED", &object("x", "11")).await;
+    news.subscribe().wait_for(|()| told.lock().len() == 5).await.unwrap();
+    assert_eq!(*told.lock(), ["all", "a", "then all", "then a", "last"]);
 }
 
 /// While objects come and go, handlers are added: each one's picture is the store's.
