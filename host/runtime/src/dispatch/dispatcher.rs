@@ -19,6 +19,7 @@ use wharf_core::{Cause, Object, OwnWrites, TargetKey};
 use wharf_engine::Used;
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
+use super::announcer::Announcer;
 use super::callee::Callee;
 use super::every::{BACKLOG, Every};
 use super::history::History;
@@ -26,7 +27,7 @@ use super::initial::Initial;
 use super::recall::Prior;
 use super::sources::Sources;
 use super::streak::{InVain, Streak};
-use super::subscribed::{Announcer, Subscribed};
+use super::subscribed::Subscribed;
 use super::tally::Tally;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
@@ -229,6 +230,10 @@ impl Dispatcher {
     pub(super) fn announce(&self, key: TargetKey, change: &Change<'_>, cause: Cause, announcer: &Announcer) {
         let given_up = {
             let mut state = self.state.lock();
+            // A swap has come between its turn and that of the subscription of before, which has told the ledger.
+            if announcer.is_late(change) {
+                return;
+            }
             // Under the lock: whoever decides next sees the change and the note together, and
             // a swap that makes the announcer active reads the store after this change.
             let active = announcer.hear(change.sequence);

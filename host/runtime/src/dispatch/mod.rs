@@ -2,13 +2,14 @@
 //! an object together.
 //!
 //! One [`Dispatcher`] per plugin owns the plugin's queue and ledger. The stores announce
-//! into it (`subscribed`), its workers take keys out, decide late and call the revision
+//! into it (`announcer`), its workers take keys out, decide late and call the revision
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
 //! noted in a `history`, for people who ask (`explain`, `failures`).
 //! What survives the host is in `remember` and `sources`, how the next one takes it up in `recall`.
 
 mod admission;
+mod announcer;
 mod callee;
 mod dispatcher;
 mod drain;

@@ -1,23 +1,21 @@
 //! What one revision of a plugin is subscribed to, attached to the shared informers.
 //!
-//! Owns the registrations (dropping the last one of an informer stops its watch) and the
-//! path from a store's change to the dispatcher's queue. Never calls a guest and never
-//! blocks: it notes, and enqueues a key.
+//! Owns the registrations (dropping the last one of an informer stops its watch) and what their stores
+//! hold for the plugin. Never calls a guest and never blocks; how changes get to the dispatcher is
+//! `announcer`'s.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use wharf_cache::{
-    Attach, Change, ChangeCause, ChangeHandler, Content, InformerSpec, InformerState, Informers, Pending, Registration, Scope, View,
-};
+use wharf_cache::{Attach, ChangeHandler, Content, InformerSpec, InformerState, Informers, Pending, Registration, Scope, View};
 use wharf_core::diff::{EventSet, Rules, Verdict};
 use wharf_core::grant::Namespaces;
 use wharf_core::ledger::{Ledger, Slot};
 use wharf_core::mapping::Mapping;
 use wharf_core::plugin::Subscription;
-use wharf_core::{Cause, Event, Gvk, Object, ObjectKey, Reason, TargetKey};
+use wharf_core::{Event, Gvk, Object, ObjectKey, Reason, TargetKey};
 
+use super::announcer::Announcer;
 use super::dispatcher::Dispatcher;
 
 /// The subscriptions of one revision, by kind: a plugin has at most one per kind.
@@ -90,12 +88,7 @@ impl Subscribed {
                 Namespaces::Some(names) => names.iter().cloned().map(Scope::Namespace).collect(),
             };
             let attached = scopes.into_iter().map(|scope| {
-                let announcer = Arc::new(Announcer {
-                    active: AtomicBool::new(false),
-                    heard: AtomicU64::new(0),
-                    subscription: Arc::clone(&subscription),
-                    dispatcher: Arc::downgrade(dispatcher),
-                });
+                let announcer = Arc::new(Announcer::new(Arc::clone(&subscription), Arc::downgrade(dispatcher)));
                 let handler: Arc<dyn ChangeHandler> = Arc::<Announcer>::clone(&announcer);
                 let spec = spec(&subscription, scope.clone());
                 let registration = informers.attach_with(spec, handler, Attach { resync: subscription.resync });
@@ -119,16 +112,22 @@ impl Subscribed {
 
     /// From now on changes go to the dispatcher. What came before must be enqueued by the
     /// caller, from [`Self::keys`], after this. Call it under the dispatcher's lock.
-    pub fn activate(&self) {
+    ///
+    /// What `old`, which serves until now, has heard of a store is known to the ledger: a change that the same store is just
+    /// telling one after the other is not told twice.
+    pub fn activate(&self, old: &Self) {
         for attached in self.attached() {
-            attached.announcer.active.store(true, Ordering::SeqCst);
+            // What is moving is told nothing meanwhile, and counts anew where it comes to.
+            let place = Some(attached.registration.view().array()).filter(|(_, stays)| *stays);
+            let same = old.attached().filter(|old| place == Some(old.registration.view().array()));
+            attached.announcer.activate(same.map(|old| old.announcer.heard()).max().unwrap_or_default());
         }
     }
 
     /// Stops announcing; the registrations stay until this value is dropped.
     pub fn deactivate(&self) {
         for attached in self.attached() {
-            attached.announcer.active.store(false, Ordering::SeqCst);
+            attached.announcer.deactivate();
         }
     }
 
@@ -157,7 +156,7 @@ impl Subscribed {
         let found = look.object.map(|(object, slot)| Found { object, slot });
         match look.pending {
             Pending::Move => Present::Changing(found),
-            Pending::Since(sequence) if sequence > attached.announcer.heard.load(Ordering::SeqCst) => Present::Changing(found),
+            Pending::Since(sequence) if sequence > attached.announcer.heard() => Present::Changing(found),
             Pending::Since(_) | Pending::Nothing => Present::Settled(found),
         }
     }
@@ -374,7 +373,7 @@ fn stored(kind: &Kind, attached: &Attached) -> impl Iterator<Item = Stored> {
 }
 
 /// Is the object the subscription's: by its namespaces and its selectors?
-fn matches(subscription: &Subscription, object: &Object) -> bool {
+pub(super) fn matches(subscription: &Subscription, object: &Object) -> bool {
     // `events: []` caches a kind for reading: nothing of it is ever delivered.
     !subscription.events.is_empty() && covers(subscription, object)
 }
@@ -399,88 +398,4 @@ fn spec(subscription: &Subscription, scope: Scope) -> InformerSpec {
     };
     let content = if subscription.redacted { Content::Redacted } else { Content::Full };
     InformerSpec { kind: (*subscription.kind).clone(), scope, label_selector, field_selector, content }
-}
-
-/// Tells one dispatcher of the changes in one store.
-pub(super) struct Announcer {
-    active: AtomicBool,
-    /// Sequence of the last change that the dispatcher's ledger knows of.
-    heard: AtomicU64,
-    subscription: Arc<Subscription>,
-    dispatcher: Weak<Dispatcher>,
-}
-
-impl Announcer {
-    /// Notes that the dispatcher is told of a change; false if it does not want to be. Call
-    /// it under the dispatcher's lock.
-    pub(super) fn hear(&self, sequence: u64) -> bool {
-        self.heard.store(sequence, Ordering::SeqCst);
-        self.is_active()
-    }
-
-    /// Does one of the two states match?
-    pub(super) fn concerns(&self, change: &Change<'_>) -> bool {
-        change.old.into_iter().chain(change.new).any(|object| matches(&self.subscription, object))
-    }
-
-    /// Is each change told by itself?
-    pub(super) fn every_event(&self) -> bool {
-        self.subscription.every_event
-    }
-
-    /// Does the dispatcher want to be told? Of a kind with `events: []`, which is cached for
-    /// reading, never.
-    pub(super) fn is_active(&self) -> bool {
-        self.active.load(Ordering::SeqCst) && !self.subscription.events.is_empty()
-    }
-
-    fn target(&self, key: &ObjectKey) -> TargetKey {
-        TargetKey::object(Arc::clone(&self.subscription.kind), key.clone())
-    }
-}
-
-impl ChangeHandler for Announcer {
-    fn on_attached(&self, sequence: u64) {
-        self.heard.store(sequence, Ordering::SeqCst);
-    }
-
-    fn on_passed(&self, key: &ObjectKey, sequence: u64) {
-        self.heard.store(sequence, Ordering::SeqCst);
-        if self.is_active()
-            && let Some(dispatcher) = self.dispatcher.upgrade()
-        {
-            dispatcher.passed(self.target(key));
-        }
-    }
-
-    fn on_change(&self, change: &Change<'_>) {
-        let Some(dispatcher) = self.dispatcher.upgrade() else { return };
-        let key = self.target(change.key);
-        // What the kind is mapped to may wait for it even if nothing of it is delivered itself.
-        if let Some(map) = &self.subscription.map
-            && change.cause != ChangeCause::Resync
-            && self.active.load(Ordering::SeqCst)
-        {
-            dispatcher.related(&key, map, change, |object| covers(&self.subscription, object));
-        }
-        match change.cause {
-            ChangeCause::InitialList => dispatcher.announce(key, change, Cause::InitialList, self),
-            ChangeCause::Watch | ChangeCause::Relist => dispatcher.announce(key, change, Cause::Watch, self),
-            ChangeCause::Resync => dispatcher.resync(&key, change, self),
-        }
-    }
-
-    fn on_moving(&self) {
-        if let Some(dispatcher) = self.dispatcher.upgrade() {
-            dispatcher.leave_store(self);
-        }
-    }
-
-    fn on_recovered(&self) {
-        if self.is_active()
-            && let Some(dispatcher) = self.dispatcher.upgrade()
-        {
-            dispatcher.wake(self);
-        }
-    }
 }

@@ -67,8 +67,8 @@ impl Dispatcher {
             let mut state = self.state.lock();
             let first = self.serving.load().is_none();
             let old = std::mem::replace(&mut state.subscribed, Arc::clone(&subscribed));
-            // In this order: at least one of the two announces every change.
-            subscribed.activate();
+            // In this order: at least one of the two announces every change, and what serves has heard it before what is staged.
+            subscribed.activate(&old);
             old.deactivate();
             let dropped = state.ledger.narrow(
                 old.stored(),

@@ -119,8 +119,20 @@ impl Plugin {
 
     /// Likewise, with what is told again.
     pub(crate) async fn serve_with(&self, subscription: Subscription, concurrency: u32, replay: Replay) {
+        let subscribed = self.stage(subscription).await;
+        self.dispatcher.let_catch_up(&subscribed).await;
+        drop(self.exchange(subscribed, concurrency, replay));
+    }
+
+    /// One subscription that could serve.
+    pub(crate) async fn stage(&self, subscription: Subscription) -> Arc<Subscribed> {
         let subscribed = Arc::new(Subscribed::attach(vec![subscription], |_| true, &self.informers, &self.dispatcher));
         subscribed.settle().await;
+        subscribed
+    }
+
+    /// Serves a revision with what was staged; returns what served before.
+    pub(crate) fn exchange(&self, subscribed: Arc<Subscribed>, concurrency: u32, replay: Replay) -> Arc<Subscribed> {
         let number = {
             let mut revisions = self.revisions.lock();
             *revisions += 1;
@@ -135,8 +147,7 @@ impl Plugin {
             reasons: Vec::new(),
             tally: Arc::default(),
         };
-        self.dispatcher.let_catch_up(&subscribed).await;
-        drop(self.dispatcher.swap(serving, subscribed, replay));
+        self.dispatcher.swap(serving, subscribed, replay)
     }
 
     /// Waits for so many calls in all; returns them.
