@@ -5,7 +5,7 @@
 //! given back. So two calls of one key that overlap are two beginnings without an end between them,
 //! whatever any clock says.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 use wharf_testkit::Line;
@@ -47,7 +47,8 @@ pub(crate) struct Witness {
 /// What is known of the object with one uid.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    handled: HashSet<String>,
+    /// By version: how it was handled.
+    handled: HashMap<String, String>,
     last: u64,
     ended: bool,
 }
@@ -99,7 +100,7 @@ impl Witness {
         match self.running.remove(&name) {
             None => self.problem(format!("a call that no guest spoke of: {said}")),
             Some(tag) => {
-                let known = self.tags.entry(revision).or_insert_with(|| tag.clone());
+                let known = self.tags.entry(revision.clone()).or_insert_with(|| tag.clone());
                 if *known != tag {
                     let known = known.clone();
                     self.problem(format!("mixed: a revision is both {known} and {tag}: {said}"));
@@ -110,23 +111,28 @@ impl Witness {
         if event == "update" && cause == "watch" && line.is("attempt", "1") {
             self.latencies.entry(self.phase).or_default().extend(text("queued_ms").parse::<f64>());
         }
-        let due = matches!(cause.as_str(), "reload" | "requeue" | "retry");
+        // No guest asks to be called again: a `requeue` is of a host that forgot what it has told.
+        let due = matches!(cause.as_str(), "reload" | "retry");
+        let how = format!("{event}, {cause}, attempt {}, by {revision} at {}", text("attempt"), text("timestamp"));
         self.reloads += u64::from(cause == "reload");
         let known = self.uids.entry(uid).or_default();
         let number = version.parse().unwrap_or_default();
         let mut wrong = Vec::new();
         if known.ended {
-            wrong.push("doubled: called after its end");
+            wrong.push("doubled: called after its end".to_owned());
         }
         if event == "delete" {
             known.ended |= matches!(outcome.as_str(), "done" | "permanent");
         } else {
             if number < known.last {
-                wrong.push("taken back in time");
+                wrong.push("taken back in time".to_owned());
             }
             known.last = known.last.max(number);
-            if matches!(outcome.as_str(), "done" | "requeue-after") && !known.handled.insert(version) && !due {
-                wrong.push("doubled");
+            if matches!(outcome.as_str(), "done" | "requeue-after")
+                && let Some(first) = known.handled.insert(version, how.clone())
+                && !due
+            {
+                wrong.push(format!("doubled, first {first}, then {how}"));
             }
         }
         wrong.into_iter().for_each(|wrong| self.problem(format!("{wrong}: {said}")));
@@ -147,7 +153,7 @@ impl Witness {
     pub(crate) fn lost(&self, books: &Books) -> Vec<String> {
         let mut lost = Vec::new();
         for (name, (uid, version)) in &books.live {
-            if !self.uids.get(uid).is_some_and(|known| known.handled.contains(version)) {
+            if !self.uids.get(uid).is_some_and(|known| known.handled.contains_key(version)) {
                 lost.push(format!("lost: {name} (uid {uid}) was never handled at {version}"));
             }
         }
@@ -250,7 +256,11 @@ mod tests {
         let done = || ends("update", "u", "2", "watch", "done", "1-a");
         for (what, lines) in [
             ("two at once", vec![begins("0-v1", "v1"), begins("1-v2", "v2")]),
-            ("doubled", vec![begins("0-v1", "v1"), done(), begins("0-v1", "v1"), done()]),
+            ("doubled, first update, watch", vec![begins("0-v1", "v1"), done(), begins("0-v1", "v1"), done()]),
+            (
+                "doubled, first update, watch, attempt 1, by 1-a",
+                vec![begins("0-v1", "v1"), done(), begins("0-v1", "v1"), ends("add", "u", "2", "requeue", "done", "1-a")],
+            ),
             ("mixed: code", vec![begins("0-v1", "v2")]),
             (
                 "mixed: a revision",
