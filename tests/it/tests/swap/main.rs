@@ -9,8 +9,10 @@ mod stage;
 mod witness;
 mod writer;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use wharf_testkit::until;
 
 use crate::candidate::{Broken, Candidate};
@@ -32,12 +34,15 @@ async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
     // What is compared with what comes then; every object was there at least once.
     let quiet = swaps.max(2000);
     until("the first changes", DEADLINE, async || Ok((stream.written().0 >= quiet).then_some(()))).await?;
-    let exchanged = exchange(&mut stage, swaps).await;
-    if exchanged.is_err() {
-        let witness = stage.witness.lock();
+    if let Err(error) = exchange(&mut stage, swaps).await {
+        let witness = stage.witness.lock().clone();
         eprintln!("{}\n{}", witness.figures(), witness.problems().join("\n"));
+        // Without changes no revision is found out: did they come still?
+        let (written, time) = stream.written();
+        let writers = timeout(Duration::from_secs(5), stream.finish()).await;
+        eprintln!("{written} changes in {time:?}; writers: {:?}", writers.map(|ended| ended.map(|books| books.writes)));
+        return Err(error);
     }
-    exchanged?;
     let (written, time) = stream.written();
     let books = stream.finish().await?;
     eprintln!("{written} changes, {:.0} a second of {rate}", written as f64 / time.as_secs_f64());
