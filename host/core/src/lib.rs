@@ -9,6 +9,7 @@ pub mod diff;
 pub mod event;
 pub mod explain;
 pub mod filter;
+pub mod grammar;
 pub mod grant;
 pub mod key;
 pub mod kind;

@@ -1,14 +1,11 @@
 //! From the text of an expression to what is evaluated. Owns the limits that make it harmless
-//! and the words for what is refused. The grammar is the crate `cel`'s; its evaluator is not
-//! used, because nothing bounds what that costs.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
-use cel::parser::PrattParser;
+//! and the words for what is refused. The grammar is `grammar`'s; the evaluator of the crate behind
+//! it is not used, because nothing bounds what that costs.
 
 use super::Expression;
-use super::node::{Constant, Function, Loop, Math, Node, Order};
+use super::node::{Constant, Function, Math, Node, Order};
+use crate::grammar::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
+use crate::grammar::{self, Bounds, Loop};
 use crate::plugin::fields::excerpt;
 use crate::pointer::Pointer;
 
@@ -50,23 +47,14 @@ pub(super) fn compile(text: &str) -> Lowered {
 }
 
 fn parse(text: &str) -> Result<IdedExpr, ExpressionError> {
-    let parser = PrattParser::new().max_recursion_depth(32).error_recovery_limit(0).max_expression_node_count(4 * MAX_NODES);
-    // The text may come from a component, and the parser is not ours: should a text break it,
-    // that text is refused, and nothing else happens.
-    let parsed = catch_unwind(AssertUnwindSafe(|| parser.parse(text)));
-    let hint = "write it in CEL, for example object.spec.replicas != old.spec.replicas";
-    match parsed {
-        Ok(Ok(ast)) => Ok(ast),
-        Ok(Err(errors)) => {
-            let first = errors.errors.into_iter().find(|error| error.pos.0 > 0);
-            let what = first.map_or_else(
-                || "it cannot be read".to_owned(),
-                |error| format!("line {}, column {}: {}", error.pos.0, error.pos.1, excerpt(&error.msg)),
-            );
-            Err(error(format!("this is no expression: {what}"), hint))
-        }
-        Err(_) => Err(error("this is no expression: it cannot be read", hint)),
-    }
+    let bounds = Bounds { depth: 32, nodes: 4 * MAX_NODES, optional: false };
+    grammar::parse(text, bounds).map_err(|what| {
+        let hint = "write it in CEL, for example object.spec.replicas != old.spec.replicas";
+        // The place is said in any case: only the parser's words may be long.
+        let (place, words) = what.split_once(": ").unwrap_or(("", &what));
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        error(format!("this is no expression: {place}{}", excerpt(words)), hint)
+    })
 }
 
 fn error(message: impl Into<String>, hint: impl Into<String>) -> ExpressionError {
@@ -221,7 +209,7 @@ impl Lowering {
         if self.locals.len() >= MAX_LOOPS {
             return Err(error("loops are nested too deeply", format!("at most {MAX_LOOPS}, one in the other; or decide in the handler")));
         }
-        let (kind, condition, body) = shape(of).ok_or_else(unknown)?;
+        let (kind, condition, body) = grammar::loop_of(of).ok_or_else(unknown)?;
         self.locals.push(of.iter_var.clone());
         let condition = condition.map(|condition| self.lower(condition, depth)).transpose();
         let body = self.lower(body, depth);
@@ -232,35 +220,6 @@ impl Lowering {
             None => range,
         };
         Ok(Node::Loop { kind, range, body: Box::new(body) })
-    }
-}
-
-/// Which macro a comprehension was, the condition of `map`, if it has one, and its body.
-fn shape(of: &ComprehensionExpr) -> Option<(Loop, Option<&IdedExpr>, &IdedExpr)> {
-    let Expr::Call(step) = &of.loop_step.expr else { return None };
-    match (&of.accu_init.expr, step.func_name.as_str(), step.args.as_slice()) {
-        (Expr::Literal(LiteralValue::Boolean(_)), operators::LOGICAL_AND, [_, body]) => Some((Loop::All, None, body)),
-        (Expr::Literal(LiteralValue::Boolean(_)), operators::LOGICAL_OR, [_, body]) => Some((Loop::Exists, None, body)),
-        (Expr::Literal(LiteralValue::Int(_)), operators::CONDITIONAL, [body, ..]) => Some((Loop::ExistsOne, None, body)),
-        (Expr::List(_), operators::ADD, _) => Some((Loop::Map, None, one_more(&of.loop_step)?)),
-        (Expr::List(_), operators::CONDITIONAL, [condition, added, _]) => {
-            let element = one_more(added)?;
-            // `filter` adds the element itself.
-            match &element.expr {
-                Expr::Ident(name) if *name == of.iter_var => Some((Loop::Filter, None, condition)),
-                _ => Some((Loop::Map, Some(condition), element)),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The `x` of `@result + [x]`.
-fn one_more(added: &IdedExpr) -> Option<&IdedExpr> {
-    let Expr::Call(call) = &added.expr else { return None };
-    match &call.args.last()?.expr {
-        Expr::List(list) if call.func_name == operators::ADD => list.elements.first(),
-        _ => None,
     }
 }
 

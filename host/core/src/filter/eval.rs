@@ -6,8 +6,9 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::node::{Constant, Function, Loop, Math, Node, Order};
+use super::node::{Constant, Function, Math, Node, Order};
 use super::value::{Text, Value};
+use crate::grammar::Loop;
 use crate::pointer::Pointer;
 
 /// Why an expression has no answer.

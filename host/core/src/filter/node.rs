@@ -1,6 +1,7 @@
 //! An expression as it is evaluated. Owns the form only: it is made by `compile`, bounded
 //! there, and read by `eval`.
 
+use crate::grammar::Loop;
 use crate::pointer::Pointer;
 
 #[derive(Debug)]
@@ -78,15 +79,6 @@ pub(super) enum Math {
     Multiply,
     Divide,
     Modulo,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Loop {
-    All,
-    Exists,
-    ExistsOne,
-    Filter,
-    Map,
 }
 
 #[derive(Clone, Copy, Debug)]
