@@ -184,7 +184,8 @@ impl Host {
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone(), log));
         metrics.on_scrape(status.scraper());
         let servers = Servers::start(settings, Arc::clone(&metrics), &status, operator, &stop_rest).await.map_err(StartError::Config)?;
-        let directory = Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare };
+        let directory =
+            Directory { path: settings.plugins_directory.clone(), allow_bare: settings.allow_bare, folders: settings.plugin_folders };
         let Followed { wishes, components } = directory.follow(stop_plugins.clone()).map_err(StartError::Config)?;
         let (mut sources, mut publish) = (vec![wishes], None);
         if settings.cluster_plugins.enabled {

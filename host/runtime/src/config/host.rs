@@ -34,6 +34,8 @@ pub struct Settings {
     pub plugins_directory: PathBuf,
     /// May a component without a document run?
     pub allow_bare: bool,
+    /// Is a folder with a `plugin.yaml` a plugin?
+    pub plugin_folders: bool,
     /// Plugins from custom resources.
     pub cluster_plugins: ClusterPlugins,
     /// Limits where neither document nor component says anything.
@@ -188,6 +190,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let seconds = |from, to| Duration::from_secs(from)..=Duration::from_secs(to);
     let plugins_dir = layers.pick("plugins.directory", path);
     let allow_bare = layers.pick("plugins.allowBare", |n, p| n.flag(p));
+    let plugin_folders = layers.pick("plugins.folders", |n, p| n.flag(p));
     let cluster = layers.pick("sources.cluster.enabled", |n, p| n.flag(p));
     let cluster_namespaces = layers.pick("sources.cluster.namespaces", namespaces);
     let memory = layers.pick("defaults.limits.memory", |n, p| n.bytes(&Limits::MEMORY, p));
@@ -217,7 +220,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let metrics = layers.pick("metricsBindAddress", bind_address);
     let health = layers.pick("healthProbeBindAddress", bind_address);
     let log_level = layers.pick("logLevel", filter);
-    let words = [("auto", LogFormat::Auto), ("text", LogFormat::Text), ("json", LogFormat::Json)];
+    let words = [("auto", LogFormat::Auto), ("text", LogFormat::Text), ("json", LogFormat::Json), ("short", LogFormat::Short)];
     let log_format = layers.pick("logFormat", |n, p| n.choice(&words, p));
     let log_buffer = layers.pick("logBuffer", |n, p| n.bytes(&(0..=64 << 20), p));
     let drain_deadline = layers.pick("drainDeadline", |n, p| n.duration(&seconds(1, 600), p));
@@ -238,6 +241,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     Some(Settings {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,
+        plugin_folders: plugin_folders?,
         cluster_plugins: ClusterPlugins { enabled: cluster?, namespaces: cluster_namespaces? },
         limits,
         ceilings,

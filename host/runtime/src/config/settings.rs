@@ -130,6 +130,8 @@ settings! {
         "Folder with Plugin documents (*.yaml, *.yml) and components (*.wasm). It is watched: what is changed there is loaded while the host runs.";
     allow_bare: bool = "plugins.allowBare", Some("--allow-bare"), "WHARF_ALLOW_BARE", Flag, Some("false"), "true",
         "Also run a component that no Plugin document names. It gets no grants, and what it subscribes to in the namespace `default`, with the host's own identity. For development.";
+    plugin_folders: bool = "plugins.folders", Some("--plugin-folders"), "WHARF_PLUGIN_FOLDERS", Flag, Some("false"), "true",
+        "Also take each folder in the plugins directory that has a plugin.yaml for a plugin, with its component beside it; and the directory itself if it has one. Nothing else is read there.";
     cluster_plugins: bool = "sources.cluster.enabled", Some("--cluster-plugins"), "WHARF_CLUSTER_PLUGINS", Flag, Some("false"), "true",
         "Also run the plugins that are custom resources (plugins.wharf.dev; `wharf crd` installs the kind). Who may write one decides what the host runs.";
     plugin_namespaces: String = "sources.cluster.namespaces", Some("--plugin-namespaces"), "WHARF_PLUGIN_NAMESPACES", Text, Some(""), "team-a,team-b",

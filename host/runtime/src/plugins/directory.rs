@@ -6,6 +6,7 @@
 //! by a rename of its `..data` link, which is seen like any other change. Never decides
 //! what becomes of a plugin.
 
+use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -43,11 +44,17 @@ pub struct Followed {
 /// The folder of plugins.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    /// The folder; not searched recursively.
+    /// The folder.
     pub path: PathBuf,
     /// May a `.wasm` without a document run?
     pub allow_bare: bool,
+    /// Is each folder in it that has a `plugin.yaml` a plugin too, and it itself if it has one? Of such a folder that document and the
+    /// components are read and nothing else, since sources, roles and tests lie there as well. Deeper folders are never looked into.
+    pub folders: bool,
 }
+
+/// The document of a folder that is a plugin.
+const FOLDERS_DOCUMENT: &str = "plugin.yaml";
 
 impl Directory {
     /// Reads the folder whenever it changes and sends what it wishes, until stopped. The
@@ -70,10 +77,11 @@ impl Directory {
         watcher
             .watch(&self.path, RecursiveMode::NonRecursive)
             .with_context(|| format!("watch the plugins directory {}", self.path.display()))?;
+        let mut watched = self.watch_folders(&mut watcher, HashSet::new());
         let (sender, wishes) = watch::channel(self.read()?);
         let (written, components) = watch::channel(self.components()?);
         tokio::spawn(async move {
-            let _watcher = watcher;
+            let mut watcher = watcher;
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -81,6 +89,8 @@ impl Directory {
                     () = tokio::time::sleep(POLL) => {}
                 }
                 quiet(&changed).await;
+                // Before they are read: what changes from here on is told.
+                watched = self.watch_folders(&mut watcher, watched);
                 let this = self.clone();
                 let read = tokio::task::spawn_blocking(move || anyhow::Ok((this.read()?, this.components()?))).await;
                 match read.unwrap_or_else(|error| Err(error.into())) {
@@ -96,6 +106,30 @@ impl Directory {
             }
         });
         Ok(Followed { wishes, components })
+    }
+
+    /// Has the folders in it watched that are plugins; returns which are. One that cannot be watched is looked at like all others.
+    fn watch_folders(&self, watcher: &mut impl Watcher, mut watched: HashSet<PathBuf>) -> HashSet<PathBuf> {
+        // A folder that went and came is another one to the file system.
+        watched.retain(|folder| folder.is_dir());
+        for folder in self.folders() {
+            if folder != self.path && !watched.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                watched.insert(folder);
+            }
+        }
+        watched
+    }
+
+    /// The folders that are plugins, in order.
+    fn folders(&self) -> Vec<PathBuf> {
+        if !self.folders {
+            return Vec::new();
+        }
+        let inside = std::fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> =
+            inside.chain([self.path.clone()]).filter(|folder| folder.join(FOLDERS_DOCUMENT).is_file()).take(MAX_FILES).collect();
+        folders.sort();
+        folders
     }
 
     /// Reads the folder once.
@@ -132,18 +166,24 @@ impl Directory {
         Ok(hasher.finish())
     }
 
-    /// The folder's files in order of their names. Hidden ones and the `..` entries of a
-    /// mounted ConfigMap are left out.
+    /// The files in order of their names. Hidden ones and the `..` entries of a mounted ConfigMap are left out, and of folders that are
+    /// plugins other documents than theirs.
     fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let context = || format!("read the plugins directory {}", self.path.display());
         let mut files = Vec::new();
-        for entry in std::fs::read_dir(&self.path).with_context(context)? {
-            let entry = entry.with_context(context)?;
-            if entry.file_name().to_string_lossy().starts_with('.') || entry.path().is_dir() {
-                continue;
+        let folders = self.folders();
+        let others = if folders.contains(&self.path) { None } else { Some(&self.path) };
+        for folder in others.into_iter().chain(&folders) {
+            let context = || format!("read the plugins directory {}", folder.display());
+            for entry in std::fs::read_dir(folder).with_context(context)? {
+                let entry = entry.with_context(context)?;
+                let name = entry.file_name();
+                let foreign = others != Some(folder) && name != FOLDERS_DOCUMENT && entry.path().extension().is_none_or(|e| e != "wasm");
+                if foreign || name.to_string_lossy().starts_with('.') || entry.path().is_dir() {
+                    continue;
+                }
+                files.push(entry.path());
+                anyhow::ensure!(files.len() <= MAX_FILES, "{}: more than {MAX_FILES} files", context());
             }
-            files.push(entry.path());
-            anyhow::ensure!(files.len() <= MAX_FILES, "{}: more than {MAX_FILES} files", context());
         }
         files.sort();
         Ok(files)
@@ -168,7 +208,7 @@ impl Directory {
             match document {
                 Ok(document) => {
                     if let ComponentRef::File(file) = &document.component {
-                        used.push(self.path.join(file));
+                        used.push(self.beside(path).join(file));
                     }
                     self.add(document, path, wishes);
                 }
@@ -185,6 +225,11 @@ impl Directory {
         }
     }
 
+    /// The folder of a file, in which its component is.
+    fn beside<'a>(&'a self, path: &'a Path) -> &'a Path {
+        path.parent().unwrap_or(&self.path)
+    }
+
     fn add_bare(&self, path: &Path, wishes: &mut Wishes) {
         let (Some(stem), Some(file)) = (path.file_stem().and_then(|s| s.to_str()), path.file_name().and_then(|s| s.to_str())) else {
             return;
@@ -198,7 +243,7 @@ impl Directory {
     }
 
     fn add(&self, document: PluginDocument, path: &Path, wishes: &mut Wishes) {
-        let (name, component) = (document.name.clone(), Component::of(&document, &self.path));
+        let (name, component) = (document.name.clone(), Component::of(&document, self.beside(path)));
         let desired = component.map(|component| Desired { document: Arc::new(document), component });
         wishes.add(name, Wish { origin: Origin::File(path.to_owned()), generation: None, desired });
     }
@@ -232,7 +277,7 @@ mod tests {
     }
 
     fn directory(path: &Path, allow_bare: bool) -> Directory {
-        Directory { path: path.to_owned(), allow_bare }
+        Directory { path: path.to_owned(), allow_bare, folders: false }
     }
 
     fn reasons(wishes: &Wishes) -> Vec<(String, Option<Reason>)> {
@@ -281,6 +326,35 @@ mod tests {
         assert!(wishes.plugins.get(&PluginName::new("default", "wrong").unwrap()).is_some_and(|wish| wish.desired.is_err()));
         assert!(unreadable("junk.yaml"));
         assert!(directory(&folder.path().join("none"), false).read().is_err());
+    }
+
+    #[tokio::test]
+    async fn folders_that_are_plugins() {
+        let folder = tempfile::tempdir().unwrap();
+        let plugin = |name: &str| {
+            let inside = folder.path().join(name);
+            fs::create_dir(&inside).unwrap();
+            fs::write(inside.join("plugin.yaml"), document(name, "p.wasm")).unwrap();
+            fs::write(inside.join("p.wasm"), "").unwrap();
+            // Not a plugin, and nobody's mistake.
+            fs::write(inside.join("rbac.yaml"), "kind: Role").unwrap();
+            inside
+        };
+        let one = plugin("one");
+        let all = Directory { folders: true, ..directory(folder.path(), true) };
+        assert_eq!(directory(folder.path(), true).read().unwrap(), Wishes { extent: Extent::Whole, ..Wishes::default() });
+        let Followed { mut wishes, .. } = all.follow(CancellationToken::new()).unwrap();
+        assert_eq!(reasons(&wishes.borrow_and_update()), [("default/one".to_owned(), None)]);
+        assert!(wishes.borrow().unreadable.is_empty());
+        plugin("two");
+        wishes.wait_for(|wishes| wishes.plugins.len() == 2).await.unwrap();
+        let first = wishes.borrow_and_update().clone();
+        fs::write(folder.path().join("two").join("p.wasm"), "1").unwrap();
+        wishes.changed().await.unwrap();
+        assert_ne!(*wishes.borrow(), first);
+        // A plugin's own folder is one, too.
+        let own = Directory { folders: true, ..directory(&one, false) }.read().unwrap();
+        assert_eq!((reasons(&own), own.unreadable.len()), (vec![("default/one".to_owned(), None)], 0));
     }
 
     /// As the kubelet does it: `..data` is a link to a folder that is exchanged as a whole.

@@ -12,6 +12,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::line::{Fields, Line};
 use super::ring::LogRing;
+use super::short::short;
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(super) enum Style {
     Json,
     /// For people; with ANSI colours or without.
     Text { colour: bool },
+    /// For people at a desk; likewise.
+    Short { colour: bool },
 }
 
 /// Writes each event as one line by one call of `sink`, and keeps it.
@@ -75,6 +78,7 @@ where
         let text = match self.style {
             Style::Json => line.json(),
             Style::Text { colour } => line.text(colour),
+            Style::Short { colour } => short(&line, colour),
         };
         (self.sink)(&text);
         self.ring.push(line);

@@ -122,6 +122,31 @@ impl Line {
         self.timestamp
     }
 
+    /// Where it was logged.
+    pub(super) fn target(&self) -> &'static str {
+        self.target
+    }
+
+    /// What it says.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// How its level looks on a terminal.
+    pub(super) fn colour(&self) -> &'static str {
+        level_colour(self.level)
+    }
+
+    /// A field as text, not escaped.
+    pub(super) fn text_of(&self, name: &str) -> Option<String> {
+        self.fields.0.iter().find(|(known, _)| *known == name).map(|(_, value)| plain(value))
+    }
+
+    /// The fields but these, as they are written in a line for people.
+    pub(super) fn others<'a>(&'a self, but: &'a [&str]) -> impl Iterator<Item = (&'static str, Cow<'a, str>)> {
+        self.fields.0.iter().filter(|(name, _)| !but.contains(name)).map(|(name, value)| (*name, shown(value)))
+    }
+
     /// Is it about this plugin?
     pub(super) fn is_about(&self, plugin: &str) -> bool {
         self.fields.0.iter().any(|(name, value)| *name == PLUGIN && matches!(value, Value::Text(text) if text == plugin))
@@ -162,13 +187,9 @@ impl Line {
         let level = self.level.as_str();
         let mut out =
             format!("{dim}{:.3}{reset} {strong}{level:>5}{reset} {dim}{}:{reset} {}", self.timestamp, self.target, escape(&self.message));
-        for (name, value) in &self.fields.0 {
-            let text = match value {
-                Value::Text(text) => quoted_if_needed(text),
-                other => plain(other).into(),
-            };
+        for (name, value) in self.others(&[]) {
             // Writing into a String cannot fail.
-            let _infallible = write!(out, " {dim}{name}={reset}{text}");
+            let _infallible = write!(out, " {dim}{name}={reset}{value}");
         }
         out.push('\n');
         out
@@ -230,7 +251,15 @@ fn unsafe_to_print(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-fn quoted_if_needed(text: &str) -> Cow<'_, str> {
+fn shown(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Text(text) => quoted_if_needed(text),
+        other => plain(other).into(),
+    }
+}
+
+/// A value as a line for people has it.
+pub(super) fn quoted_if_needed(text: &str) -> Cow<'_, str> {
     let bare = !text.is_empty() && !text.chars().any(|c| c.is_whitespace() || matches!(c, '"' | '=' | '\\') || unsafe_to_print(c));
     if bare {
         return text.into();

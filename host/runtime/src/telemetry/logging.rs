@@ -39,6 +39,8 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
+    /// For people at a desk: calls as rows, without what only a machine looks for.
+    Short,
 }
 
 impl FromStr for LogFormat {
@@ -49,7 +51,8 @@ impl FromStr for LogFormat {
             "auto" => Ok(Self::Auto),
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
-            other => anyhow::bail!("unknown log format {other:?}: use auto, text or json"),
+            "short" => Ok(Self::Short),
+            other => anyhow::bail!("unknown log format {other:?}: use auto, text, json or short"),
         }
     }
 }
@@ -183,6 +186,7 @@ fn style(format: LogFormat, terminal: bool, colour_wanted: bool) -> Style {
     match format {
         LogFormat::Json => Style::Json,
         LogFormat::Auto if !terminal => Style::Json,
+        LogFormat::Short => Style::Short { colour: terminal && colour_wanted },
         LogFormat::Auto | LogFormat::Text => Style::Text { colour: terminal && colour_wanted },
     }
 }
@@ -255,6 +259,33 @@ mod tests {
     }
 
     #[test]
+    fn at_a_desk_calls_are_rows() {
+        let lines = capture_as(Style::Short { colour: false }, || {
+            tracing::debug!(target: "wharf::call", plugin = "a/guard", event = "add", kind = "ConfigMap", namespace = "a", name = "x",
+                outcome = "retry", reason = "Other", detail = "no\nlabel", duration_ms = 1.5, uid = "u", "guest call finished");
+            info!(target: "guest", plugin = "a/guard", revision = "1-x", task = "add", attempt = 1, fields = r#"{"n":"1","a":"b c"}"#,
+                "hello\u{1b}[31m");
+            info!(target: "wharf::plugin", plugin = "a/guard", revision = "1-x", digest = "d", duration_ms = 7, swapped = true,
+                "plugin revision serving");
+            warn!(target: "wharf::plugin", plugin = "a/guard", reason = "ProbeFailed", error = "no", hint = "try", serving = true,
+                "plugin revision refused");
+            warn!(target: "wharf::host", reason = "Other", path = "p.wasm", error = "two\nlines", "something happened");
+        });
+        let lines: Vec<&str> = lines.lines().map(|line| line.get(9..).unwrap()).collect();
+        let expected = [
+            "a/guard                      add     ConfigMap a/x                            retry Other 1.5 ms",
+            "no\\nlabel",
+            "a/guard                      says    hello\\u{1b}[31m a=\"b c\" n=1",
+            "a/guard                      serves  revision 1-x after 7 ms",
+            "a/guard                      refused no [ProbeFailed]; what served before goes on",
+            "hint: try",
+            "wharf                        something happened [Other] path=p.wasm",
+            "two\\nlines",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
     fn control_characters_neither_break_a_line_nor_reach_a_terminal() {
         let evil = "a\n{\"level\":\"error\"}\r\u{1b}[31m\u{9b}2J\u{202e}\0";
         let write = || info!(target: "guest", value = evil, "{evil}");
@@ -320,7 +351,7 @@ mod tests {
             assert_eq!(style(format, terminal, colour), expected, "{format:?} {terminal} {colour}");
         }
         assert_eq!("json".parse::<LogFormat>().unwrap(), LogFormat::Json);
-        assert!("yaml".parse::<LogFormat>().unwrap_err().to_string().contains("auto, text or json"));
+        assert!("yaml".parse::<LogFormat>().unwrap_err().to_string().contains("auto, text, json or short"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod layer;
 mod line;
 mod rate;
 mod ring;
+mod short;
 
 #[cfg(test)]
 mod errors_doc;

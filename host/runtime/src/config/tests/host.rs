@@ -34,6 +34,7 @@ fn defaults() {
     let want = Settings {
         plugins_directory: "/etc/wharf/plugins".into(),
         allow_bare: false,
+        plugin_folders: false,
         cluster_plugins: ClusterPlugins { enabled: false, namespaces: Namespaces::All },
         limits: Limits::default(),
         ceilings: CeilingSettings {
