@@ -12,18 +12,20 @@ use serde_json::Value;
 use wharf_testkit::paths;
 
 /// The arrows between the crates of the workspace, for every kind of dependency.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("wharf-core", &[]),
     ("wharf-queue", &[]),
     ("wharf-cache", &["wharf-core"]),
+    ("wharf-devserver", &["wharf-core"]),
     ("wharf-engine", &["wharf-core"]),
     ("wharf-runtime", &["wharf-core", "wharf-queue", "wharf-cache", "wharf-engine"]),
     ("wharf-build", &["wharf-core"]),
-    ("wharf-cli", &["wharf-core", "wharf-build", "wharf-engine", "wharf-runtime"]),
+    ("wharf-cli", &["wharf-core", "wharf-build", "wharf-devserver", "wharf-engine", "wharf-runtime"]),
     ("wharf", &["wharf-cli"]),
     // Itself with its optional features on, for its own tests.
     ("wharf-sdk", &["wharf-sdk"]),
     ("wharf-bench-record", &[]),
+    ("wharf-bench-apiserver", &["wharf-devserver"]),
     ("wharf-bench-informer", &["wharf-core", "wharf-cache", "wharf-bench-record"]),
     ("wharf-bench-dispatch", &["wharf-core", "wharf-cache", "wharf-engine", "wharf-runtime", "wharf-bench-record"]),
     ("wharf-testkit", &[]),
@@ -41,7 +43,7 @@ const ONLY_IN: [(&str, &[&str]); 9] = [
     ("k8s-openapi", &["wharf-cache", "wharf-runtime", "wharf-testkit"]),
     ("clap", &["wharf-cli", "xtask"]),
     ("axum", &["wharf-runtime"]),
-    ("notify", &["wharf-runtime"]),
+    ("notify", &["wharf-runtime", "wharf-cli"]),
     (
         "anyhow",
         &[
@@ -50,13 +52,14 @@ const ONLY_IN: [(&str, &[&str]); 9] = [
             "wharf-testkit",
             "wharf-it",
             "wharf-bench-record",
+            "wharf-bench-apiserver",
             "wharf-bench-informer",
             "wharf-bench-dispatch",
             "xtask",
         ],
     ),
     ("tracing-subscriber", &["wharf-runtime"]),
-    ("mimalloc", &["wharf", "wharf-bench-informer", "wharf-bench-dispatch"]),
+    ("mimalloc", &["wharf", "wharf-bench-apiserver", "wharf-bench-informer", "wharf-bench-dispatch"]),
 ];
 
 /// Lines of a file that is not generated, and of a `mod.rs`.

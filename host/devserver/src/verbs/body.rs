@@ -1,0 +1,170 @@
+//! From a body to an object of the resource: JSON, YAML or protobuf, the right kind, only known fields.
+
+use serde_json::{Value, json};
+
+use super::options::FieldValidation;
+use super::{Content, Payload};
+use crate::crd;
+use crate::kind::{Resource, Schema};
+use crate::patch::{MAX_DEPTH, deeper_than};
+use crate::schema;
+use crate::status::Status;
+
+/// An object as the kind has it, and what is to be said about it.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) value: Value,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A body as JSON, of whatever kind. `kind` is for the message.
+///
+/// # Errors
+/// 400 if it cannot be read.
+pub(crate) fn parse(payload: &Payload, kind: &str) -> Result<Value, Status> {
+    let text = &payload.bytes;
+    let unreadable = |why: String| Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"));
+    match payload.content {
+        Content::Protobuf => schema::decode_protobuf(text).map_err(unreadable),
+        Content::Yaml | Content::Apply => yaml(text).map_err(unreadable),
+        _ => serde_json::from_slice(text).map_err(|error| unreadable(format!("couldn't get version/kind; json parse error: {error}"))),
+    }
+}
+
+/// YAML 1.1 as Kubernetes reads it; JSON is YAML too, and read as JSON because that is quicker and exact.
+pub(crate) fn yaml(text: &[u8]) -> Result<Value, String> {
+    if let Ok(value) = serde_json::from_slice(text) {
+        return Ok(value);
+    }
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Reads a body as an object of `resource`.
+///
+/// # Errors
+/// 400 for another kind, a wrong type, or (Strict) unknown and duplicate fields.
+pub(crate) fn read(payload: &Payload, resource: &Resource, validation: FieldValidation) -> Result<Object, Status> {
+    let mut value = parse(payload, &resource.kind)?;
+    check_kind(&mut value, resource)?;
+    let mut unknown = normalise(&mut value, resource).map_err(|why| handled(resource, &why))?;
+    if payload.content == Content::Json && validation != FieldValidation::Ignore {
+        let duplicates = schema::duplicates(&payload.bytes).into_iter().map(|path| format!("duplicate field \"{path}\""));
+        unknown.extend(duplicates);
+    }
+    let warnings = judge(unknown, validation).map_err(|all| handled(resource, &format!("strict decoding error: {all}")))?;
+    Ok(Object { value, warnings })
+}
+
+/// The object of a body, whatever is unknown in it; for fuzzers, who have no use for an error.
+pub(crate) fn reread(payload: &Payload, resource: &Resource) -> Option<Value> {
+    read(payload, resource, FieldValidation::Warn).ok().map(|object| object.value)
+}
+
+/// Brings an object into the form in which it is kept: what the kind does not have goes, and is returned as `unknown field "…"`.
+///
+/// # Errors
+/// A text for a value of a wrong type (built-in kinds; custom ones are validated later), and for one that is too deep.
+pub(crate) fn normalise(value: &mut Value, resource: &Resource) -> Result<Vec<String>, String> {
+    // The metadata has a type, which nests nothing but managedFields.
+    let too_deep = |(name, member): (&String, &Value)| name != "metadata" && deeper_than(member, MAX_DEPTH - 1);
+    if value.as_object().is_some_and(|members| members.iter().any(too_deep)) {
+        return Err("exceeded max depth".to_owned());
+    }
+    let unknown = match &resource.schema {
+        Schema::Builtin(id) => {
+            let decoded = schema::decode(*id, value.take())?;
+            *value = decoded.value;
+            decoded.unknown
+        }
+        Schema::Custom(version) => {
+            let mut unknown = Vec::new();
+            if let Some(metadata) = value.get_mut("metadata") {
+                let decoded = schema::decode(schema::TypeId::object_meta(), metadata.take())?;
+                *metadata = decoded.value;
+                unknown.extend(decoded.unknown.into_iter().map(|path| format!("metadata.{path}")));
+            }
+            unknown.extend(crd::prune_and_default(version, value));
+            unknown
+        }
+    };
+    Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
+}
+
+/// Warnings, or with Strict all of them as one text.
+pub(crate) fn judge(found: Vec<String>, validation: FieldValidation) -> Result<Vec<String>, String> {
+    match validation {
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Warn => Ok(found),
+        FieldValidation::Strict if found.is_empty() => Ok(found),
+        FieldValidation::Strict => Err(found.join(", ")),
+    }
+}
+
+fn handled(resource: &Resource, why: &str) -> Status {
+    // The version alone, without its group, as the real server says it.
+    let (version, kind) = (&resource.version, &resource.kind);
+    Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
+}
+
+/// Built-in kinds may leave apiVersion and kind out; custom ones may not.
+pub(crate) fn check_kind(value: &mut Value, resource: &Resource) -> Result<(), Status> {
+    let Value::Object(members) = value else {
+        return Err(Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): it is no object",
+            resource.kind
+        )));
+    };
+    let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let wanted = resource.api_version();
+    if resource.is_custom() && kind.is_empty() {
+        return Err(Status::bad_request("Object 'Kind' is missing in the object provided"));
+    }
+    if resource.is_custom() && version.is_empty() {
+        return Err(Status::bad_request("Object 'apiVersion' is missing in the object provided"));
+    }
+    if !(kind.is_empty() || kind == *resource.kind) || !(version.is_empty() || version == wanted) {
+        let (version, kind) = (if version.is_empty() { &wanted } else { &version }, if kind.is_empty() { &*resource.kind } else { &kind });
+        let why = format!("converting ({version}, Kind={kind}) to ({wanted}, Kind={}): unknown conversion", resource.kind);
+        return Err(Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", resource.kind)));
+    }
+    members.insert("apiVersion".to_owned(), json!(wanted));
+    members.insert("kind".to_owned(), json!(resource.kind));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Api, ApiOptions};
+    use super::*;
+    use crate::store::{Key, StoreOptions};
+
+    #[tokio::test]
+    async fn what_is_taken_can_be_read_again() {
+        let store = StoreOptions { history: 10, data: None, first_version: None };
+        let api = Api::open(ApiOptions { store, controllers: false }).await.unwrap();
+        let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "wells.a.test"},
+            "spec": {"group": "a.test", "scope": "Cluster", "names": {"plural": "wells", "kind": "Well"}, "versions": [version]}});
+        api.apply("test", definition).await.unwrap();
+        let well = |depth: usize| {
+            let deep = (2..depth).fold(json!({"a": 1}), |inner, _| json!({"a": inner}));
+            json!({"apiVersion": "a.test/v1", "kind": "Well", "metadata": {"name": "w"}, "spec": deep})
+        };
+        assert_eq!(api.apply("test", well(MAX_DEPTH + 1)).await.unwrap_err().code, 400);
+        let registry = api.registry();
+        let resource = registry.find("a.test", "v1", "wells").unwrap();
+        assert_eq!(normalise(&mut well(MAX_DEPTH + 1), resource).unwrap_err(), "exceeded max depth");
+        api.apply("test", well(MAX_DEPTH)).await.unwrap();
+        let key = Key { storage: resource.storage.clone(), namespace: "".into(), name: "w".into() };
+        let stored = Api::value(resource, &api.store().get(&key).unwrap());
+        assert_eq!(stored["spec"], well(MAX_DEPTH)["spec"]);
+        assert!(stored["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].is_object());
+        let again = api.apply("other", well(MAX_DEPTH)).await.unwrap();
+        assert!(!again.created);
+        let stored = Api::value(resource, &api.store().get(&key).unwrap());
+        assert_eq!(stored["metadata"]["managedFields"].as_array().map(Vec::len), Some(2), "both own it");
+    }
+}

@@ -1,0 +1,117 @@
+//! The subresources of Pods that need no kubelet: `binding`, `eviction`; and the answers of those that would.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::delete;
+use super::object;
+use super::options::DeleteOptions;
+use super::{Answer, Api, Body, Request, Verb, body};
+use crate::status::{About, Cause, Status};
+use crate::store::Refused;
+
+const TRIES: u32 = 16;
+
+/// Serves a subresource of this name.
+///
+/// # Errors
+/// 404 for one that the kind does not have, else as the real server.
+pub(crate) async fn serve(api: &Arc<Api>, request: &Request, name: &str) -> Result<Answer, Status> {
+    let resource = &request.resource;
+    if resource.subresource(name).is_none() {
+        return Err(Status::no_resource());
+    }
+    match (name, request.verb) {
+        ("binding", Verb::Create) => bind(api, request),
+        ("eviction", Verb::Create) => evict(api, request),
+        ("log", Verb::Get) => {
+            let pod = pod(api, request)?;
+            let containers: Vec<&str> = ["containers", "initContainers"]
+                .iter()
+                .filter_map(|list| pod.get("spec")?.get(list)?.as_array())
+                .flatten()
+                .filter_map(|container| container.get("name")?.as_str())
+                .collect();
+            match request.query.get("container") {
+                Some(wanted) if !containers.contains(&wanted) => {
+                    Err(Status::bad_request(format!("container {wanted} is not valid for pod {}", object::text(&pod, "name"))))
+                }
+                _ => Ok(Answer::new(200, Body::Text(String::new()))),
+            }
+        }
+        ("exec" | "attach" | "portforward", Verb::Get | Verb::Create) => {
+            let pod = pod(api, request)?;
+            let host = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+            let name = object::text(&pod, "name");
+            Err(Status::bad_request(if host.is_empty() {
+                format!("pod {name} does not have a host assigned")
+            } else {
+                "this server runs no containers".to_owned()
+            }))
+        }
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn pod(api: &Api, request: &Request) -> Result<Value, Status> {
+    let key = request.key();
+    let found = api.store.get(&key).ok_or_else(|| Status::not_found(request.resource.about(), &key.name))?;
+    Ok(Api::value(&request.resource, &found))
+}
+
+/// Gives a pod its node, once.
+fn bind(api: &Api, request: &Request) -> Result<Answer, Status> {
+    let Some(payload) = &request.body else { return Err(Status::bad_request("the request has no body")) };
+    let binding = body::parse(payload, "Binding")?;
+    let (resource, key) = (&request.resource, request.key());
+    let node = binding.pointer("/target/name").and_then(Value::as_str).unwrap_or_default();
+    if node.is_empty() {
+        let cause = Cause::required("target.name", "");
+        return Err(Status::invalid(About { group: "", kind: "Binding" }, object::text(&binding, "name"), &[cause]));
+    }
+    for _ in 0..TRIES {
+        let Some(old) = api.store.get(&key) else { return Err(Status::not_found(resource.about(), &key.name)) };
+        let mut next = Api::value(resource, &old);
+        let bound = next.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if !bound.is_empty() {
+            let why = format!("pod {} is already assigned to node {bound:?}", key.name);
+            return Err(Status::conflict(About { group: "", kind: "pods/binding" }, &key.name, &why));
+        }
+        if let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) {
+            spec.insert("nodeName".to_owned(), json!(node));
+        }
+        if let Some(status) = next.get_mut("status").and_then(Value::as_object_mut) {
+            let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+            if let Some(conditions) = conditions.as_array_mut() {
+                conditions.retain(|one| one.get("type").and_then(Value::as_str) != Some("PodScheduled"));
+                conditions.push(json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": api.time()}));
+            }
+        }
+        match api.exchange(resource, &key, &old, next) {
+            Ok(_) => {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+                return Ok(Answer::new(201, Body::Other(status)));
+            }
+            Err(Refused::Raced | Refused::Taken(_)) => {}
+        }
+    }
+    Err(Status::conflict(resource.about(), &key.name, "the pod is being changed all the time; please try again"))
+}
+
+/// Deletes a pod politely. Budgets are nobody's here: no controller says how many pods are healthy.
+fn evict(api: &Api, request: &Request) -> Result<Answer, Status> {
+    let Some(payload) = &request.body else { return Err(Status::bad_request("the request has no body")) };
+    let eviction = body::parse(payload, "Eviction")?;
+    let wanted = eviction.get("deleteOptions");
+    let text = |pointer: &str| wanted.and_then(|all| all.pointer(pointer)).and_then(Value::as_str).map(str::to_owned);
+    let options = DeleteOptions {
+        dry_run: false,
+        grace_seconds: wanted.and_then(|all| all.get("gracePeriodSeconds")).and_then(Value::as_i64),
+        propagation: None,
+        uid: text("/preconditions/uid"),
+        resource_version: text("/preconditions/resourceVersion"),
+    };
+    delete::object(api, &request.resource, &request.key(), &options)?;
+    Ok(Answer::new(201, Body::Other(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))))
+}

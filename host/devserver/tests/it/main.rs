@@ -1,0 +1,19 @@
+//! The server as clients see it, over HTTP: what watches show against what happened, and how it starts, ends and starts again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod client;
+mod history;
+mod life;
+mod mutations;
+mod operations;
+mod run;
+mod view;
+mod watcher;

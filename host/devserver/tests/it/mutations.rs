@@ -1,0 +1,154 @@
+//! Bytes from outside neither panic nor hang the server: the seeds of `tests/fuzz`, mutated at random. A small relative of the fuzzers
+//! there, which follow what they reach; this one needs no tools and runs everywhere.
+//!
+//! `WHARF_FUZZ_SECONDS` is how long each target is fed, `WHARF_FUZZ_SEED` the dice.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use wharf_devserver::fuzz;
+
+/// Longer than any input may take, in a build without optimisation on a busy machine.
+const HANG: Duration = Duration::from_secs(20);
+const WORDS: [&str; 32] = [
+    "null",
+    "true",
+    "-1",
+    "0",
+    "18446744073709551615",
+    "-9223372036854775808",
+    "1e400",
+    "1.5",
+    "\"\"",
+    "{}",
+    "[]",
+    "[[[[[[[[",
+    "{\"a\":",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\\ud800",
+    "\n---\n",
+    "\n\n",
+    "%2e",
+    "%zz",
+    "=",
+    "!",
+    "$patch",
+    "f:",
+    "k:{",
+    ".",
+    "/",
+    "self",
+    "oldSelf",
+    "'",
+];
+
+#[test]
+fn requests() {
+    feed("request", fuzz::request);
+}
+
+#[test]
+fn tokens() {
+    feed("token", fuzz::token);
+}
+
+#[test]
+fn bodies() {
+    feed("body", fuzz::body);
+}
+
+#[test]
+fn selectors() {
+    feed("selectors", fuzz::selectors);
+}
+
+#[test]
+fn patches() {
+    feed("patches", fuzz::patches);
+}
+
+#[test]
+fn definitions() {
+    feed("definition", fuzz::definition);
+}
+
+fn feed(target: &str, function: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(target);
+    let mut seeds: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    seeds.sort();
+    let seeds: Vec<_> = seeds.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().expect("a number"));
+    let mut dice = StdRng::seed_from_u64(number("WHARF_FUZZ_SEED", 1));
+    let long = Duration::from_secs(number("WHARF_FUZZ_SECONDS", 1));
+    for seed in &seeds {
+        one(target, function, seed);
+    }
+    let begin = Instant::now();
+    let mut inputs = 0_u64;
+    while begin.elapsed() < long {
+        let mut input = seeds.choose(&mut dice).unwrap().clone();
+        for _ in 0..dice.random_range(1..6) {
+            mutate(&mut input, &seeds, &mut dice);
+        }
+        one(target, function, &input);
+        inputs += 1;
+    }
+    eprintln!("{target}: {inputs} inputs");
+}
+
+/// A panic or a hang shows the input.
+fn one(target: &str, function: fn(&[u8]), input: &[u8]) {
+    let begin = Instant::now();
+    let done = catch_unwind(AssertUnwindSafe(|| function(input)));
+    let took = begin.elapsed();
+    let shown = || input.escape_ascii().to_string();
+    assert!(done.is_ok(), "{target} panics at {}", shown());
+    assert!(took < HANG, "{target} takes {took:?} for {}", shown());
+}
+
+fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], dice: &mut StdRng) {
+    if input.is_empty() {
+        input.push(dice.random());
+    }
+    let from = dice.random_range(0..input.len());
+    let to = (from + dice.random_range(1..20)).min(input.len());
+    match dice.random_range(0..9) {
+        0 => input[from] = dice.random(),
+        1 => input[from] ^= 1 << dice.random_range(0..8),
+        2 => drop(input.drain(from..to)),
+        3 => {
+            let copy = input[from..to].to_vec();
+            let at = dice.random_range(0..=input.len());
+            input.splice(at..at, copy);
+        }
+        4 | 5 => {
+            let word = WORDS.choose(dice).unwrap().bytes();
+            let end = if dice.random_bool(0.5) { from } else { to };
+            input.splice(from..end, word);
+        }
+        6 => {
+            let other = seeds.choose(dice).unwrap();
+            let cut = dice.random_range(0..=other.len());
+            input.truncate(from);
+            input.extend_from_slice(&other[cut..]);
+        }
+        7 => {
+            // The same many times: long and deep.
+            let copy = input[from..to].repeat(dice.random_range(2..200));
+            input.splice(from..to, copy);
+        }
+        _ => {
+            // Exchanges one number for another.
+            if let Some(digit) = input.iter().skip(from).position(u8::is_ascii_digit) {
+                input[from + digit] = b'0' + dice.random_range(0..10);
+            }
+        }
+    }
+}

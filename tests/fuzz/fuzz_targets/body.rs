@@ -1,0 +1,4 @@
+//! See `wharf_devserver::fuzz::body`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wharf_devserver::fuzz::body(data));
