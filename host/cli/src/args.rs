@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wharf_runtime::config::{Layer, Secret};
 
+mod dev;
 mod host;
 mod plugin;
 
 pub use crate::invoke::args::InvokeArgs;
+pub use dev::{ApiserverArgs, Authorization, DevArgs};
 pub use host::{LogLevelArgs, LogOutput, LogsArgs, SortBy, TopArgs};
 pub use plugin::{DescribeArgs, DrainArgs, ExplainArgs, HistoryArgs, OrderArgs, PageOutput, PluginArgs, RetryArgs, RollbackArgs};
 
@@ -27,6 +29,10 @@ pub struct Cli {
 pub enum Command {
     /// Run the host: watch the cluster and call the plugins
     Run(Box<RunArgs>),
+    /// Run plugins on an API server of their own, to develop them: no cluster is needed
+    Dev(Box<DevArgs>),
+    /// Run the API server alone, for other people's controllers and tests
+    Apiserver(Box<ApiserverArgs>),
     /// Build a plugin's folder into a component
     Build(BuildArgs),
     /// Check Plugin documents; reports every mistake with its line
@@ -88,6 +94,9 @@ pub struct RunArgs {
     /// Also run components without a Plugin document (no grants)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub allow_bare: Option<bool>,
+    /// Also run each folder in the plugins folder that has a plugin.yaml
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub plugin_folders: Option<bool>,
     /// Also run plugins that are custom resources (see `wharf crd`)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub cluster_plugins: Option<bool>,
@@ -124,7 +133,7 @@ pub struct RunArgs {
     /// Log filter, for example `info` or `info,wharf::call=debug`
     #[arg(long, value_name = "FILTER")]
     pub log_level: Option<String>,
-    /// auto, text or json; auto is text on a terminal
+    /// auto, text, json or short; auto is text on a terminal
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
     /// Print the resulting configuration with the origin of each value, and end

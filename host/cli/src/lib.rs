@@ -6,6 +6,7 @@ mod build;
 mod completion;
 mod crd;
 mod describe;
+mod dev;
 mod drain;
 pub mod exit;
 mod explain;
@@ -59,6 +60,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn execute(command: Command) -> Result<u8, CliError> {
     match command {
         Command::Run(args) => run::run(*args),
+        Command::Dev(args) => dev::run(&args),
+        Command::Apiserver(args) => dev::apiserver(&args),
         Command::Build(args) => build::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Inspect(args) => inspect::run(&args),

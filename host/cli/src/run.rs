@@ -66,7 +66,7 @@ async fn host(settings: &Settings, log: LogHandle) -> Result<u8, CliError> {
     }
 }
 
-fn failed(failure: HostFailure) -> CliError {
+pub(crate) fn failed(failure: HostFailure) -> CliError {
     let (code, hint) = match &failure {
         HostFailure::InUse(_) => {
             (exit::CONFIG, "hosts that share a checkpoint must elect a leader by the same lease; others need folders of their own")
@@ -76,7 +76,7 @@ fn failed(failure: HostFailure) -> CliError {
     CliError::from_anyhow(code, failure.into()).hint(hint)
 }
 
-fn start_error(error: StartError) -> CliError {
+pub(crate) fn start_error(error: StartError) -> CliError {
     let (code, hint) = match &error {
         StartError::Config(_) | StartError::Unusable(_) => (exit::CONFIG, "`wharf run --print-config` shows where each setting comes from"),
         other => (exit::UNAVAILABLE, connection_hint(other)),
@@ -113,6 +113,7 @@ fn layer(args: RunArgs) -> Layer {
     Layer {
         plugins_directory: args.plugins_dir,
         allow_bare: args.allow_bare,
+        plugin_folders: args.plugin_folders,
         cluster_plugins: args.cluster_plugins,
         plugin_namespaces: args.plugin_namespaces,
         data_directory: args.data_dir,
