@@ -1,5 +1,5 @@
-//! Plays every file of `tests/scenarios` against a real API server and a real host: one
-//! test per file. `cargo test -p wharf-it --test scenarios -- NAME` plays one.
+//! Plays every file of `tests/scenarios` with a real host against two API servers, a real one and wharf's own: a test per file and
+//! server, `real/NAME` and `embedded/NAME`. `cargo test -p wharf-it --test scenarios -- NAME` plays one on both.
 
 use std::fs;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
 use wharf_it::scenario::{Scenario, Shared, play};
-use wharf_testkit::{Cluster, paths};
+use wharf_testkit::{Cluster, Kind, paths};
 
 /// Scenarios mostly wait, so more of them than processors go on at a time.
 const THREADS: usize = 4;
@@ -19,19 +19,27 @@ fn main() -> Result<ExitCode> {
     arguments.test_threads.get_or_insert(THREADS);
     let files = files()?;
     let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build()?);
-
     let wanted = |name: &str| !arguments.list && !arguments.is_filtered_out(&Trial::test(name.to_owned(), || Ok(())));
-    let shares = files.iter().any(|(name, text)| wanted(name) && !Scenario::parse(text, name).is_ok_and(|scenario| scenario.own_cluster));
-    // On this thread, which outlives all scenarios: the servers end with it.
-    let cluster = if shares { Some(Arc::new(runtime.block_on(Cluster::start())?)) } else { None };
-    let shared = Arc::new(Shared { cluster });
-    let trials = files.into_iter().map(|(name, text)| trial(name, text, &runtime, &shared)).collect();
+    let (mut trials, mut servers) = (Vec::new(), Vec::new());
+    for kind in Kind::ALL {
+        let server = kind.name();
+        // A file that cannot be read is a test that fails, once.
+        let plays = |text: &str, name: &str| Scenario::parse(text, name).map_or(kind == Kind::Real, |scenario| scenario.runs_on(kind));
+        let own = |text: &str, name: &str| Scenario::parse(text, name).is_ok_and(|scenario| scenario.own_cluster);
+        let files: Vec<_> = files.iter().filter(|(name, text)| plays(text, name)).cloned().collect();
+        let shares = files.iter().any(|(name, text)| wanted(&format!("{server}/{name}")) && !own(text, name));
+        // On this thread, which outlives all scenarios: the servers end with it, and none before.
+        let cluster = if shares { Some(Arc::new(runtime.block_on(Cluster::start_as(kind))?)) } else { None };
+        let shared = Arc::new(Shared { kind, cluster });
+        servers.push(Arc::clone(&shared));
+        trials.extend(files.into_iter().map(|(name, text)| trial(server, name, text, &runtime, &shared)));
+    }
     Ok(libtest_mimic::run(&arguments, trials).exit_code())
 }
 
-fn trial(name: String, text: String, runtime: &Arc<Runtime>, shared: &Arc<Shared>) -> Trial {
+fn trial(server: &str, name: String, text: String, runtime: &Arc<Runtime>, shared: &Arc<Shared>) -> Trial {
     let (runtime, shared) = (Arc::clone(runtime), Arc::clone(shared));
-    Trial::test(name.clone(), move || {
+    Trial::test(format!("{server}/{name}"), move || {
         let played = runtime.block_on(Box::pin(play(&shared, &name, &text)));
         played.map_err(|error| Failed::from(format!("{error:#}")))
     })

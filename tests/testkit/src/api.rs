@@ -154,6 +154,18 @@ impl Api {
         Ok(self.client.request_text(request).await?)
     }
 
+    /// Has wharf's own API server forget its history; returns a version up to which it did.
+    ///
+    /// # Errors
+    /// If it is another server, or says no.
+    pub async fn compact(&self) -> Result<u64> {
+        let list: Value = serde_json::from_str(&self.raw("/api/v1/namespaces?limit=1").await?)?;
+        let version = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).context("the list has no version")?.parse()?;
+        let request = Request::post("/wharf/faults").header("Content-Type", "application/json").body(br#"{"kind":"compact"}"#.to_vec())?;
+        self.client.request_text(request).await?;
+        Ok(version)
+    }
+
     /// Number of watches that the API server serves for a resource, by its own count.
     /// An unused resource counts as none.
     ///

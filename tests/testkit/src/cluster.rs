@@ -1,6 +1,6 @@
-//! A real Kubernetes API: etcd and kube-apiserver with RBAC, in a temporary folder on free
-//! ports of 127.0.0.1. Owns their flags, readiness and end. No controller manager runs:
-//! namespaces stay Terminating and nothing is garbage collected.
+//! A Kubernetes API in a temporary folder on free ports of 127.0.0.1, with RBAC: etcd and kube-apiserver, or wharf's own API server.
+//! Owns their flags, readiness and end. Beside kube-apiserver no controller manager runs: namespaces stay Terminating and nothing is
+//! garbage collected.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,16 +27,50 @@ use crate::scratch::scratch;
 use crate::wait::until;
 
 const READY: Duration = Duration::from_secs(60);
+const USER: &str = "bob";
+const LOG: &str = "apiserver.log";
 const CLIENT_AUTHORITY: &str = "client-ca.crt";
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A running cluster. Dropping it kills both processes and removes the folder.
+/// Which API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// etcd and kube-apiserver, built by `cargo xtask cluster`.
+    Real,
+    /// `wharf apiserver`.
+    Embedded,
+}
+
+impl Kind {
+    /// Both, the one that decides first.
+    pub const ALL: [Self; 2] = [Self::Real, Self::Embedded];
+
+    /// How tests are named after it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Embedded => "embedded",
+        }
+    }
+
+    /// The certificate of the authority that clients trust, beside its key.
+    fn authority(self, folder: &Path) -> PathBuf {
+        folder.join("certs").join(match self {
+            Self::Real => "apiserver.crt",
+            Self::Embedded => "ca.crt",
+        })
+    }
+}
+
+/// A running cluster. Dropping it kills its processes and removes the folder.
 pub struct Cluster {
     api: Api,
+    kind: Kind,
     api_server: Mutex<Option<Process>>,
-    etcd: Process,
+    etcd: Option<Process>,
     ports: Ports,
     token: String,
+    user_token: String,
     // Last: the processes above must be gone before their folder goes.
     folder: TempDir,
 }
@@ -49,16 +83,24 @@ struct Ports {
 }
 
 impl Cluster {
-    /// Starts a cluster and waits until it is ready, which takes a few seconds.
+    /// Starts a real cluster and waits until it is ready, which takes a few seconds.
     ///
     /// # Errors
     /// If the tools were not built, or the servers do not come up.
     pub async fn start() -> Result<Self> {
+        Self::start_as(Kind::Real).await
+    }
+
+    /// Starts a cluster of this kind and waits until it is ready.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub async fn start_as(kind: Kind) -> Result<Self> {
         const TRIES: u32 = 3;
         let mut tried = 0;
         loop {
             tried += 1;
-            match Self::try_start().await {
+            match Self::try_start(kind).await {
                 // Somebody may have taken a port between our look and the server's bind.
                 Err(error) if tried < TRIES && format!("{error:#}").contains("address already in use") => {}
                 result => return result,
@@ -66,25 +108,27 @@ impl Cluster {
         }
     }
 
-    async fn try_start() -> Result<Self> {
+    async fn try_start(kind: Kind) -> Result<Self> {
         let folder = scratch("cluster")?;
-        let token = credentials::token()?;
+        let (token, user_token) = (credentials::token()?, credentials::token()?);
         let ports = Ports { etcd: free_port()?, peer: free_port()?, api: free_port()? };
         write_private(&folder.path().join("sa.key"), &credentials::signing_key()?)?;
-        write_private(&folder.path().join("tokens.csv"), &format!("{token},admin,admin-uid,\"system:masters\"\n"))?;
-        let etcd = start_etcd(folder.path(), ports)?;
-        let mut api_server = start_api_server(folder.path(), ports, &[])?;
+        let tokens = format!("{token},admin,admin-uid,\"system:masters\"\n{user_token},{USER},{USER}-uid\n");
+        write_private(&folder.path().join("tokens.csv"), &tokens)?;
+        let etcd = if kind == Kind::Real { Some(start_etcd(folder.path(), ports)?) } else { None };
+        let mut api_server = start_api_server(kind, folder.path(), ports, &[])?;
         // The API server makes its certificate early, long before it is ready.
         // The key is written after it: before that, the certificate may be a file without a word.
-        let key = folder.path().join("certs").join("apiserver.key");
+        let key = kind.authority(folder.path()).with_extension("key");
         until("the API server's certificate", READY, async || {
             alive(&mut api_server, folder.path())?;
             Ok(key.exists().then_some(()))
         })
         .await?;
         let kubeconfig = folder.path().join("kubeconfig");
-        write_kubeconfig(folder.path(), &kubeconfig, ports.api, &token)?;
-        let cluster = Self { api: Api::new(&kubeconfig).await?, api_server: Mutex::new(Some(api_server)), etcd, ports, token, folder };
+        write_kubeconfig(kind, folder.path(), &kubeconfig, ports.api, &token)?;
+        let (api, api_server) = (Api::new(&kubeconfig).await?, Mutex::new(Some(api_server)));
+        let cluster = Self { api, kind, api_server, etcd, ports, token, user_token, folder };
         cluster.ready().await?;
         Ok(cluster)
     }
@@ -101,12 +145,17 @@ impl Cluster {
 
     /// The certificate of the API server, which is its own authority.
     pub fn certificate_authority(&self) -> PathBuf {
-        self.folder.path().join("certs").join("apiserver.crt")
+        self.kind.authority(self.folder.path())
     }
 
     /// The administrator's token.
     pub fn admin_token(&self) -> &str {
         &self.token
+    }
+
+    /// The token of a user named `bob` who has no rights.
+    pub fn user_token(&self) -> &str {
+        &self.user_token
     }
 
     /// Writes a kubeconfig that reaches the API server through another port of 127.0.0.1,
@@ -115,7 +164,7 @@ impl Cluster {
     /// # Errors
     /// If the file cannot be written.
     pub fn kubeconfig_through(&self, address: SocketAddr, file: &Path) -> Result<()> {
-        write_kubeconfig(self.folder.path(), file, address.port(), &self.token)
+        write_kubeconfig(self.kind, self.folder.path(), file, address.port(), &self.token)
     }
 
     /// The same for another user, by the user's token.
@@ -123,7 +172,7 @@ impl Cluster {
     /// # Errors
     /// If the file cannot be written.
     pub fn kubeconfig_as(&self, token: &str, address: SocketAddr, file: &Path) -> Result<()> {
-        write_kubeconfig(self.folder.path(), file, address.port(), token)
+        write_kubeconfig(self.kind, self.folder.path(), file, address.port(), token)
     }
 
     /// A token of a service account, valid for an hour.
@@ -191,16 +240,24 @@ impl Cluster {
         {
             let mut api_server = self.api_server.lock().await;
             ensure!(api_server.is_none(), "the API server runs already");
-            *api_server = Some(start_api_server(self.folder.path(), self.ports, flags)?);
+            *api_server = Some(start_api_server(self.kind, self.folder.path(), self.ports, flags)?);
         }
         self.ready().await
     }
 
-    /// Makes etcd forget everything before now, and returns the revision up to which it did.
+    /// Which API server it has.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Makes etcd, or wharf's own server, forget everything before now, and returns the revision up to which it did.
     ///
     /// # Errors
-    /// Whatever etcd says.
+    /// Whatever etcd or the server says.
     pub async fn compact(&self) -> Result<u64> {
+        if self.kind == Kind::Embedded {
+            return self.api.compact().await;
+        }
         let answer = self.etcd("/v3/kv/range", &json!({"key": "AA=="})).await?;
         // 64-bit numbers are strings in etcd's JSON.
         let revision = answer.pointer("/header/revision").and_then(Value::as_str).context("etcd names no revision")?;
@@ -241,7 +298,9 @@ impl Cluster {
     /// If one cannot be stopped.
     pub async fn stop(mut self) -> Result<()> {
         self.stop_api_server().await?;
-        self.etcd.stop(GRACE).await?;
+        if let Some(etcd) = &mut self.etcd {
+            etcd.stop(GRACE).await?;
+        }
         Ok(())
     }
 
@@ -285,7 +344,31 @@ fn start_etcd(folder: &Path, ports: Ports) -> Result<Process> {
     Process::spawn(&paths::cluster_tool("server")?, args, log.try_clone()?.into(), log.into())
 }
 
-fn start_api_server(folder: &Path, ports: Ports, flags: &[&str]) -> Result<Process> {
+fn start_api_server(kind: Kind, folder: &Path, ports: Ports, flags: &[&str]) -> Result<Process> {
+    match kind {
+        Kind::Real => start_kube_apiserver(folder, ports, flags),
+        Kind::Embedded => start_embedded(folder, ports, flags),
+    }
+}
+
+fn start_embedded(folder: &Path, ports: Ports, flags: &[&str]) -> Result<Process> {
+    let mut args = vec![
+        "apiserver".to_owned(),
+        format!("--bind=127.0.0.1:{}", ports.api),
+        format!("--cert-dir={}", folder.join("certs").display()),
+        format!("--token-file={}", folder.join("tokens.csv").display()),
+        format!("--data={}", folder.join("objects").display()),
+        "--authorization=rbac".to_owned(),
+        // Small numbers, as a real one has: tests name versions that are in the future.
+        "--first-version=100".to_owned(),
+        format!("--kubeconfig={}", folder.join("apiserver.kubeconfig").display()),
+    ];
+    args.extend(flags.iter().copied().map(str::to_owned));
+    let log = log_file(folder, LOG)?;
+    Process::spawn(&paths::wharf()?, args, log.try_clone()?.into(), log.into())
+}
+
+fn start_kube_apiserver(folder: &Path, ports: Ports, flags: &[&str]) -> Result<Process> {
     let key = folder.join("sa.key");
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
@@ -309,14 +392,14 @@ fn start_api_server(folder: &Path, ports: Ports, flags: &[&str]) -> Result<Proce
         args.push(format!("--client-ca-file={}", client_authority.display()));
     }
     args.extend(flags.iter().copied().map(str::to_owned));
-    let log = log_file(folder, "kube-apiserver.log")?;
+    let log = log_file(folder, LOG)?;
     Process::spawn(&paths::cluster_tool("kube-apiserver")?, args, log.try_clone()?.into(), log.into())
 }
 
 /// Fails with the end of the server's log if it has ended.
 fn alive(api_server: &mut Process, folder: &Path) -> Result<()> {
     let Some(status) = api_server.exited()? else { return Ok(()) };
-    let log = fs::read_to_string(folder.join("kube-apiserver.log")).context("read the API server's log")?;
+    let log = fs::read_to_string(folder.join(LOG)).context("read the API server's log")?;
     let lines: Vec<_> = log.lines().rev().take(5).collect();
     bail!("the API server ended ({status}): {}", lines.join(" | "))
 }
@@ -325,8 +408,8 @@ fn log_file(folder: &Path, name: &str) -> Result<File> {
     File::options().create(true).append(true).open(folder.join(name)).with_context(|| format!("make {name}"))
 }
 
-fn write_kubeconfig(folder: &Path, file: &Path, port: u16, token: &str) -> Result<()> {
-    let certificate = folder.join("certs").join("apiserver.crt");
+fn write_kubeconfig(kind: Kind, folder: &Path, file: &Path, port: u16, token: &str) -> Result<()> {
+    let certificate = kind.authority(folder);
     let text = format!(
         "apiVersion: v1
 kind: Config

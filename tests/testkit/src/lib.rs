@@ -19,7 +19,7 @@ mod stream;
 mod wait;
 
 pub use api::{Api, Target};
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Kind};
 pub use host::{Call, Host, HostOptions};
 pub use log::{Line, Log};
 pub use ports::free_port;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use wharf_testkit::Kind;
 
 /// One file.
 #[derive(Debug, Deserialize)]
@@ -17,6 +18,9 @@ pub struct Scenario {
     /// True if the scenario stops the API server or counts its watches of a shared kind.
     #[serde(default)]
     pub own_cluster: bool,
+    /// Set if only one of the two API servers can play it.
+    #[serde(default)]
+    pub only: Option<Only>,
     /// More namespaces, by suffix: `b` makes `${ns}-b`.
     #[serde(default)]
     pub namespaces: Vec<String>,
@@ -44,6 +48,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether this API server plays it.
+    pub fn runs_on(&self, server: Kind) -> bool {
+        self.only.as_ref().is_none_or(|only| (only.server == ServerName::Real) == (server == Kind::Real))
+    }
+
     /// Reads a scenario that will run in a namespace.
     ///
     /// # Errors
@@ -51,6 +60,26 @@ impl Scenario {
     pub fn parse(text: &str, namespace: &str) -> Result<Self> {
         serde_saphyr::from_str(&text.replace("${ns}", namespace)).context("the scenario is not valid")
     }
+}
+
+/// The only API server that can play a scenario.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Only {
+    /// Which.
+    pub server: ServerName,
+    /// Why the other one cannot.
+    pub why: String,
+}
+
+/// An API server, as files and names of tests have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ServerName {
+    /// etcd and kube-apiserver.
+    Real,
+    /// `wharf apiserver`.
+    Embedded,
 }
 
 /// How the plugins folder is laid out.

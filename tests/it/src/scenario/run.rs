@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use wharf_testkit::{Call, Cluster, Host, HostOptions, Line, Proxy, Stream, paths, scratch, until};
+use wharf_testkit::{Call, Cluster, Host, HostOptions, Kind, Line, Proxy, Stream, paths, scratch, until};
 
 use super::beside::Beside;
 use super::model::{Plugin, Scenario};
@@ -19,8 +19,10 @@ use super::plugins_folder::PluginsFolder;
 /// Everything that must come comes within this time, also on a busy machine.
 pub(super) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What the scenarios of one run share.
+/// What the scenarios that are played on one API server share.
 pub struct Shared {
+    /// Which API server.
+    pub kind: Kind,
     /// The cluster of all scenarios that do not ask for their own.
     pub cluster: Option<Arc<Cluster>>,
 }
@@ -48,17 +50,17 @@ pub(super) struct Run {
 ///
 /// # Errors
 /// The step that failed, why, and the end of the host's log; the whole log is in
-/// `target/scenarios`.
+/// `target/scenarios`, with the name of the API server if that is the embedded one.
 pub async fn play(shared: &Shared, name: &str, text: &str) -> Result<()> {
     let scenario = Scenario::parse(text, name)?;
     let cluster = match &shared.cluster {
         Some(cluster) if !scenario.own_cluster => Arc::clone(cluster),
-        _ => Arc::new(Cluster::start().await?),
+        _ => Arc::new(Cluster::start_as(shared.kind).await?),
     };
     let mut run = Run::start(name, &scenario, cluster).await?;
     let result = run.steps(&scenario).await;
     if result.is_err() {
-        run.keep_log(name)?;
+        run.keep_log(&if shared.kind == Kind::Embedded { format!("{name}.embedded") } else { name.to_owned() })?;
     }
     result
 }
