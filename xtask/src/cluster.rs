@@ -1,5 +1,5 @@
 //! `cargo xtask cluster`: builds the tools of the test cluster from the Go module in
-//! `tests/cluster`, once per version. Owns the build flags and the stamp that says what
+//! `tests/cluster`, once per version, and the module's own program. Owns the build flags and the stamp that says what
 //! was built; running a cluster is the testkit's.
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use wharf_testkit::{Cluster, paths};
 
-use crate::step::{name, step};
+use crate::step::{name, run, step};
 
 const TOOLS: [&str; 3] = ["kube-apiserver", "server", "kubectl"];
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -45,6 +45,21 @@ pub(crate) fn build(root: &Path) -> Result<()> {
         watch(&mut command)?;
         fs::write(&stamp_file, stamp).context("write the stamp")
     })
+}
+
+/// Builds the client checks of `tests/cluster/informers` beside the tools; Go knows whether there
+/// is anything to do.
+///
+/// # Errors
+/// If Go is missing, or the build fails.
+pub(crate) fn build_informers(root: &Path) -> Result<()> {
+    let tools = paths::cluster_tools();
+    fs::create_dir_all(&tools).with_context(|| format!("make {}", tools.display()))?;
+    let mut command = Command::new("go");
+    // As the tools are built: then what they share is compiled once.
+    command.env("CGO_ENABLED", "0").env("GOTOOLCHAIN", "local").env("GOFLAGS", "-mod=readonly -buildvcs=false");
+    command.current_dir(root.join("tests").join("cluster")).args(["build", "-trimpath", "-o"]).arg(tools.join("informers"));
+    step("build informers", || run(command.arg("./informers")))
 }
 
 /// Starts a cluster and keeps it until Ctrl-C.

@@ -1,9 +1,10 @@
-//! `cargo xtask demo`: the main job on a real API server, for people to watch. Owns the
+//! `cargo xtask demo`: the main job on wharf's own API server or a real one, for people to watch. Owns the
 //! play: events reach two plugins, which act; then one plugin's source is changed and
 //! rebuilt while objects keep changing, and nothing is lost. How calls look on the
-//! terminal is in `screen`, the changed plugin in `change`.
+//! terminal is in `screen`, what a user types in `hands`, the changed plugin in `change`.
 
 mod change;
+mod hands;
 mod screen;
 
 use std::fs;
@@ -15,10 +16,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
-use wharf_testkit::{Cluster, Host, HostOptions, Line, Log, Stream, StreamOptions, Target, paths, scratch, until};
+use wharf_testkit::{Cluster, Host, HostOptions, Kind, Line, Log, Stream, StreamOptions, Target, paths, scratch, until};
 
+use self::hands::Hands;
 use self::screen::Screen;
-use crate::setup;
+use crate::step::step;
+use crate::{guests, setup};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 const GUARD: &str = "default/label-guard";
@@ -35,18 +38,30 @@ metadata:
 data: {colour: blue}
 ";
 
-/// Shows the main job; with `keep` everything stays until Ctrl-C.
+const NOTES: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: NAME, namespace: team-a}
+data: {text: hello}
+";
+
+/// Shows the main job on an API server of this kind; with `keep` everything stays until Ctrl-C.
 ///
 /// # Errors
 /// If something does not come as it should.
-pub(crate) fn run(root: &Path, keep: bool) -> Result<()> {
+pub(crate) fn run(root: &Path, kind: Kind, keep: bool) -> Result<()> {
     let start = Instant::now();
-    setup::all(root)?;
+    match kind {
+        Kind::Real => setup::all(root)?,
+        Kind::Embedded => {
+            setup::host(root)?;
+            step("build the two plugins", || guests::build_named(root, &EXAMPLES))?;
+        }
+    }
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     // Whatever ends it, the servers and the host are stopped on the way out.
     runtime.block_on(async {
         tokio::select! {
-            done = Box::pin(play(root, keep, start)) => done,
+            done = Box::pin(play(root, kind, keep, start)) => done,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted.context("wait for Ctrl-C")?;
                 println!("\nStopped.");
@@ -59,14 +74,15 @@ pub(crate) fn run(root: &Path, keep: bool) -> Result<()> {
 struct Demo {
     host: Host,
     cluster: Arc<Cluster>,
+    hands: Hands,
     screen: Screen,
     plugins: PathBuf,
     // Last: it goes after those who write in it.
     home: TempDir,
 }
 
-async fn play(root: &Path, keep: bool, start: Instant) -> Result<()> {
-    let mut demo = Demo::start(root).await?;
+async fn play(root: &Path, kind: Kind, keep: bool, start: Instant) -> Result<()> {
+    let mut demo = Demo::start(root, kind).await?;
     demo.events().await?;
     let balance = demo.swap(root).await?;
     println!("\n==> summary");
@@ -83,9 +99,10 @@ async fn play(root: &Path, keep: bool, start: Instant) -> Result<()> {
 }
 
 impl Demo {
-    async fn start(root: &Path) -> Result<Self> {
-        println!("==> start etcd and kube-apiserver");
-        let cluster = Arc::new(Cluster::start().await?);
+    async fn start(root: &Path, kind: Kind) -> Result<Self> {
+        println!("==> start {}", if kind == Kind::Real { "etcd and kube-apiserver" } else { "wharf apiserver" });
+        let cluster = Arc::new(Cluster::start_as(kind).await?);
+        let hands = Hands::new(&cluster);
         println!("    ready on {}", cluster.address());
         let home = scratch("demo")?;
         let plugins = home.path().join("plugins");
@@ -98,8 +115,8 @@ impl Demo {
         }
         for name in EXAMPLES {
             let folder = root.join("plugins").join(name);
-            let rbac = folder.join("rbac.yaml").display().to_string();
-            cluster.kubectl(&["apply", "-f", &rbac], None).await?;
+            let rbac = folder.join("rbac.yaml");
+            hands.apply_silently(&fs::read_to_string(&rbac).with_context(|| format!("read {}", rbac.display()))?).await?;
             let (document, component) = (folder.join("plugin.yaml"), paths::guest(name)?);
             fs::copy(&component, plugins.join(format!("{name}.wasm"))).with_context(|| format!("copy {}", component.display()))?;
             fs::copy(&document, plugins.join(format!("{name}.yaml"))).with_context(|| format!("copy {}", document.display()))?;
@@ -112,30 +129,30 @@ impl Demo {
         for plugin in [GUARD, REPLICATOR] {
             serving(host.log(), plugin, 0).await?;
         }
-        Ok(Self { host, cluster, screen, plugins, home })
+        Ok(Self { host, cluster, hands, screen, plugins, home })
     }
 
-    /// Objects are made with kubectl, and what the plugins write is shown with it.
+    /// Objects are made, and what the plugins write is shown.
     async fn events(&self) -> Result<()> {
         println!("\n==> a ConfigMap without the label `owner`: label-guard reports it");
         let mark = self.host.log().len();
-        self.kubectl("create configmap notes --namespace team-a --from-literal=text=hello", None).await?;
+        self.hands.apply(&NOTES.replace("NAME", "notes")).await?;
         self.handled(GUARD, "notes", mark).await?;
         self.event("notes").await?;
 
         println!("\n==> a ConfigMap to replicate: configmap-replicator writes two copies");
         let mark = self.host.log().len();
-        self.kubectl("apply --filename -", Some(SOURCE)).await?;
+        self.hands.apply(SOURCE).await?;
         self.handled(REPLICATOR, "settings", mark).await?;
-        self.kubectl("get configmaps --all-namespaces --selector wharf.dev/replica-of", None).await?;
+        self.hands.get("configmaps --all-namespaces --selector wharf.dev/replica-of").await?;
 
         println!("\n==> it is deleted: the copies go as well");
         let mark = self.host.log().len();
-        self.kubectl("delete configmap settings --namespace team-a", None).await?;
+        self.hands.delete("settings").await?;
         self.handled(REPLICATOR, "settings", mark).await?;
         let copy = Target::config_map("team-b", "settings");
         until("the copy is gone", DEADLINE, async || Ok(self.cluster.api().get(&copy).await?.is_none().then_some(()))).await?;
-        self.kubectl("get configmaps --all-namespaces --selector wharf.dev/replica-of", None).await
+        self.hands.get("configmaps --all-namespaces --selector wharf.dev/replica-of").await
     }
 
     /// The plugin's source changes while its objects do.
@@ -165,7 +182,7 @@ impl Demo {
 
         println!("\n==> the next event is handled by revision {revision}");
         let mark = self.host.log().len();
-        self.kubectl("create configmap more-notes --namespace team-a --from-literal=text=hello", None).await?;
+        self.hands.apply(&NOTES.replace("NAME", "more-notes")).await?;
         let call = self.handled(GUARD, "more-notes", mark).await?;
         ensure!(call.is("revision", &revision), "it was handled by revision {}", call.text("revision"));
         self.event("more-notes").await?;
@@ -193,11 +210,8 @@ impl Demo {
     async fn stay(&self) -> Result<()> {
         println!("\nEverything stays. In another terminal:\n");
         println!("  export KUBECONFIG={}", self.cluster.kubeconfig().display());
-        println!(
-            "  export PATH={}:{}:$PATH",
-            paths::cluster_tools().display(),
-            paths::wharf()?.parent().unwrap_or(Path::new("")).display()
-        );
+        let wharf = paths::wharf()?;
+        println!("  export PATH={}:{}:$PATH", paths::cluster_tools().display(), wharf.parent().unwrap_or(Path::new("")).display());
         println!("  kubectl create configmap mine --namespace team-a");
         println!("  wharf get plugins --data-dir {}", self.home.path().join("data").display());
         println!("\nThe plugins are in {}; replace a file and see. Ctrl-C ends it all.", self.plugins.display());
@@ -205,25 +219,12 @@ impl Demo {
         std::future::pending().await
     }
 
-    /// Runs kubectl and shows the command and what it says.
-    async fn kubectl(&self, command: &str, stdin: Option<&str>) -> Result<()> {
-        println!("$ kubectl {command}");
-        for line in stdin.unwrap_or_default().lines() {
-            println!("  | {line}");
-        }
-        let words: Vec<&str> = command.split(' ').collect();
-        let said = self.cluster.kubectl(&words, stdin).await?;
-        let said = if said.trim().is_empty() { "No resources found" } else { said.trim_end() };
-        println!("{said}");
-        Ok(())
-    }
-
     /// Shows the Event about a ConfigMap of team-a, as soon as it is there.
     async fn event(&self, name: &str) -> Result<()> {
         let about = |event: &serde_json::Value| event.pointer("/involvedObject/name") == Some(&json!(name));
         until("the Event", DEADLINE, async || Ok(self.cluster.api().list("v1", "Event", "team-a").await?.iter().any(about).then_some(())))
             .await?;
-        self.kubectl(&format!("get events --namespace team-a --field-selector involvedObject.name={name}"), None).await
+        self.hands.get(&format!("events --namespace team-a --field-selector involvedObject.name={name}")).await
     }
 
     /// Waits until a plugin has handled an object of team-a with success.

@@ -44,8 +44,23 @@ struct Guest {
 /// # Errors
 /// If any does not build; the text is that of `wharf build`.
 pub(crate) fn build(root: &Path) -> Result<()> {
+    build_all(guests(root)?)
+}
+
+/// The same for some of them.
+///
+/// # Errors
+/// As [`build`]; also if there is no guest of such a name.
+pub(crate) fn build_named(root: &Path, names: &[&str]) -> Result<()> {
+    let mut wanted = guests(root)?;
+    wanted.retain(|guest| names.contains(&guest.name.as_str()));
+    ensure!(wanted.len() == names.len(), "not all of these are guests: {}", names.join(", "));
+    build_all(wanted)
+}
+
+fn build_all(guests: Vec<Guest>) -> Result<()> {
     let mut failed = Vec::new();
-    for guest in guests(root)? {
+    for guest in guests {
         let component = component_file(&guest.name);
         if is_current(&component, &guest.sources)? {
             continue;

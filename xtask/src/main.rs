@@ -5,6 +5,7 @@ mod bindings;
 mod cluster;
 mod demo;
 mod guests;
+mod kinds;
 mod peers;
 mod proof;
 mod setup;
@@ -14,8 +15,8 @@ mod test;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use wharf_testkit::paths;
+use clap::{Parser, Subcommand, ValueEnum};
+use wharf_testkit::{Kind, paths};
 
 /// Developer tasks of wharf.
 #[derive(Debug, Parser)]
@@ -36,8 +37,11 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Set up, then show the main job on a real API server
+    /// Build the host and two plugins, then show the main job
     Demo {
+        /// On which API server: wharf's own, or etcd and kube-apiserver, which are built first
+        #[arg(long, value_enum, default_value_t = Server::Embedded)]
+        cluster: Server,
         /// Stay when it is over, to go on by hand
         #[arg(long)]
         keep: bool,
@@ -50,7 +54,9 @@ enum Task {
     },
     /// Build the example plugins and the guests of the tests
     Guests,
-    /// Run a long proof or measurement: dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults
+    /// Write what the embedded API server knows of Kubernetes' own kinds, from a real API server
+    Kinds,
+    /// Run a long proof or measurement: apiserver, dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults
     Proof {
         /// Which
         name: String,
@@ -61,6 +67,24 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+}
+
+/// An API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Server {
+    /// `wharf apiserver`
+    Embedded,
+    /// etcd and kube-apiserver
+    Real,
+}
+
+impl Server {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Embedded => Kind::Embedded,
+            Self::Real => Kind::Real,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -81,7 +105,7 @@ fn run(task: Task) -> Result<ExitCode> {
     match task {
         Task::Setup => setup::all(&root)?,
         Task::Test { args } => return test::run(&root, &args),
-        Task::Demo { keep } => demo::run(&root, keep)?,
+        Task::Demo { cluster, keep } => demo::run(&root, cluster.kind(), keep)?,
         Task::Cluster { run } => {
             cluster::build(&root)?;
             if run {
@@ -92,6 +116,7 @@ fn run(task: Task) -> Result<ExitCode> {
             setup::host(&root)?;
             guests::build(&root)?;
         }
+        Task::Kinds => kinds::write(&root)?,
         Task::Proof { name } => proof::run(&root, &name)?,
         Task::Bindings { check } => bindings::bindings(&root, check)?,
     }

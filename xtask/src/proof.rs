@@ -1,6 +1,7 @@
 //! `cargo xtask proof NAME`: long proofs and measurements, whose figures people report. CI
 //! does not run them. Owns the list; each has a file.
 
+mod apiserver;
 mod dispatch;
 mod events;
 mod fairness;
@@ -23,6 +24,7 @@ use anyhow::{Result, bail};
 /// An unknown name, or that of the proof.
 pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
     match name {
+        "apiserver" => apiserver::run(root),
         "dispatch" => dispatch::run(root),
         "events" => events::run(root),
         "fairness" => fairness::run(root),
@@ -34,7 +36,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "teams" => teams::run(root),
         "watch-faults" => watch_faults::run(root),
         _ => bail!(
-            "there is no proof {name:?}; there are: dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults"
+            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults"
         ),
     }
 }

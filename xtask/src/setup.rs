@@ -8,13 +8,14 @@ use anyhow::Result;
 use crate::step::{cargo, run, step};
 use crate::{cluster, guests, peers};
 
-/// Builds the cluster tools, the client-go program beside which tests run, the host, and with it
+/// Builds the cluster tools, the client-go programs beside which tests run, the host, and with it
 /// the guests.
 ///
 /// # Errors
 /// If one of them fails; the text says what to do.
 pub(crate) fn all(root: &Path) -> Result<()> {
     cluster::build(root)?;
+    cluster::build_informers(root)?;
     peers::build(root, "informer-dump")?;
     host(root)?;
     step("build the example plugins and the test guests", || guests::build(root))
