@@ -122,9 +122,8 @@ async fn a_server_that_is_dropped_stops_and_writes_everything() {
     server.stop().await.unwrap();
 }
 
-/// No test: the server that [`a_kill_loses_only_the_last_moment`] kills.
+/// No test by itself: the server that [`a_kill_loses_only_the_last_moment`] kills, in a process of its own.
 #[tokio::test]
-#[ignore = "runs as another process"]
 async fn server_that_is_killed() {
     let Some(data) = std::env::var_os(DATA) else { return };
     let (server, _) = start(Some(Path::new(&data))).await;
@@ -139,7 +138,7 @@ async fn a_kill_loses_only_the_last_moment() {
     let mut total = 0;
     for life in 0..2_u64 {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["life::server_that_is_killed", "--exact", "--ignored", "--nocapture"])
+            .args(["life::server_that_is_killed", "--exact", "--nocapture"])
             .env(DATA, &file)
             .stdout(Stdio::piped())
             .spawn()
