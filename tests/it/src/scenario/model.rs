@@ -197,7 +197,7 @@ pub enum Step {
     ExpectNoObject(Reference),
     /// A series of the host's metrics.
     ExpectMetric(ExpectMetric),
-    /// Watches of a resource by the API server's own count.
+    /// Watches of a resource by the API server's count, without those that it has itself.
     ExpectWatches(ExpectWatches),
     /// Answer of a health path.
     ExpectHealth(ExpectHealth),

@@ -271,10 +271,10 @@ impl Run {
     }
 
     async fn expect_watches(&self, expected: &ExpectWatches) -> Result<()> {
-        let api = self.cluster.api();
+        let own = self.cluster.own_watches(&expected.group, &expected.resource);
         until(&format!("{} watches of {}", expected.count, expected.resource), DEADLINE, async || {
-            let count = api.watches(&expected.group, &expected.resource).await?;
-            ensure!(count == expected.count, "the API server counts {count}");
+            let count = self.cluster.api().watches(&expected.group, &expected.resource).await?;
+            ensure!(count == expected.count + own, "the API server counts {count}, of which {own} are its own");
             Ok(Some(()))
         })
         .await
