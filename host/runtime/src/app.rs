@@ -123,7 +123,7 @@ impl Host {
     /// See [`StartError`]. What was started until then is taken down again.
     pub async fn start(settings: &Settings, log: LogHandle) -> Result<Self, StartError> {
         let started = Instant::now();
-        let metrics = Metrics::new();
+        let metrics = Metrics::with_log_lines(settings.ceilings.log_lines_per_second);
         let connection = connect::connect(&settings.way, &metrics, Wanted::Accepted { patience: REACHED }).await?;
         let (stop_plugins, stop_rest) = (CancellationToken::new(), CancellationToken::new());
         // Whoever leaves early takes the tasks along.

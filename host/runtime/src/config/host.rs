@@ -94,6 +94,8 @@ pub struct CeilingSettings {
     pub plugins: Ceilings,
     /// Requests of a tenant's plugins to the API server; 0: as many as they like.
     pub requests_per_second: u32,
+    /// Lines of a plugin's guests that are written.
+    pub log_lines_per_second: u32,
 }
 
 /// The settings of informers; what is not here has no knob.
@@ -282,9 +284,11 @@ fn ceilings(layers: &mut Layers<'_>) -> Option<CeilingSettings> {
     let cpu = layers.pick("ceilings.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
     let concurrency = layers.pick("ceilings.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
     let requests = layers.pick("ceilings.requestsPerSecond", |n, p| n.integer(&(0..=100_000), p));
+    let lines = layers.pick("ceilings.logLinesPerSecond", |n, p| n.integer(&(1..=100_000), p));
     let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
     let plugins = Ceilings { plugins_per_tenant: usize::try_from(plugins?).ok()?, limits };
-    Some(CeilingSettings { plugins, requests_per_second: u32::try_from(requests?).ok()? })
+    let (requests_per_second, log_lines_per_second) = (u32::try_from(requests?).ok()?, u32::try_from(lines?).ok()?);
+    Some(CeilingSettings { plugins, requests_per_second, log_lines_per_second })
 }
 
 fn election(layers: &mut Layers<'_>) -> Option<ElectionSettings> {

@@ -156,6 +156,8 @@ settings! {
         "The same of spec.limits.concurrency; 1 to 64.";
     ceiling_requests: u32 = "ceilings.requestsPerSecond", None, "WHARF_CEILING_REQUESTS_PER_SECOND", Integer, Some("200"), "50",
         "Requests to the API server that the plugins of one tenant may make in a second; 0 to 100000, where 0 sets no bound. Twice as many may come at once; then requests wait for up to a second, and beyond that the plugin is told that it is throttled. What is read from the cache is no request, and Events have bounds of their own.";
+    ceiling_log_lines: u32 = "ceilings.logLinesPerSecond", None, "WHARF_CEILING_LOG_LINES_PER_SECOND", Integer, Some("500"), "100",
+        "Lines that the guests of one plugin may log in a second; 1 to 100000. Four times as many may come at once; those beyond are dropped, and counted in wharf_guest_log_lines_dropped_total.";
     engine_instances: u32 = "engine.instances", Some("--engine-instances"), "WHARF_ENGINE_INSTANCES", Integer, Some("256"), "64",
         "Guest instances that may be alive at once, over all plugins; 1 to 4096. Each reserves 8 GiB of address space, not memory. Further calls wait.";
     engine_threads: usize = "engine.threads", Some("--engine-threads"), "WHARF_ENGINE_THREADS", Integer, Some("0"), "2",

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -82,7 +83,8 @@ impl Script {
     }
 }
 
-/// Starts a server of that kind and runs everything there. What was printed is kept in
+/// Starts a server of that kind and runs everything there, with the kubectl that `WHARF_KUBECTL`
+/// names, or else the built one. What was printed is kept in
 /// `target/api/kubectl-KIND.txt`.
 pub(crate) async fn run(kind: Kind, script: &Script) -> Result<Vec<Output>> {
     let server = Server::start(kind).await?;
@@ -91,7 +93,16 @@ pub(crate) async fn run(kind: Kind, script: &Script) -> Result<Vec<Output>> {
     for (name, text) in &script.files {
         fs::write(folder.path().join(name), text).with_context(|| format!("write {name}"))?;
     }
-    let path = format!("{}:{}", paths::cluster_tools().display(), std::env::var("PATH").unwrap_or_default());
+    let tools = match std::env::var_os("WHARF_KUBECTL") {
+        Some(kubectl) => {
+            let (tools, kubectl) = (folder.path().join(".tools"), fs::canonicalize(&kubectl).context("find what WHARF_KUBECTL names")?);
+            fs::create_dir(&tools).context("make a folder for kubectl")?;
+            symlink(kubectl, tools.join("kubectl")).context("link kubectl")?;
+            tools
+        }
+        None => paths::cluster_tools(),
+    };
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default());
     let (mut outputs, mut record) = (Vec::new(), String::new());
     for step in &script.steps {
         let mut command = Command::new("sh");

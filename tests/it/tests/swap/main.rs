@@ -1,7 +1,8 @@
 //! One revision of a plugin after the other, on a real host and a real API server, while objects change all the time:
 //! nothing is lost, nothing doubled, and no key is ever in the hands of two revisions. Then the same with every tenth
 //! revision broken. `cargo test` exchanges 100 of each; `cargo xtask proof swap` does the same with other numbers:
-//! `WHARF_SWAPS` of each, at `WHARF_SWAP_RATE` changes a second, slow and leaking ones among them.
+//! `WHARF_SWAPS` of each, at `WHARF_SWAP_RATE` changes a second, slow and leaking ones among them. A real API server takes
+//! some hundred changes a second; `WHARF_SWAP_SERVER=embedded` takes a thousand.
 #![allow(clippy::print_stderr, reason = "a proof's figures are for the one who runs it")]
 
 mod candidate;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use tokio::time::{Instant, timeout};
-use wharf_testkit::until;
+use wharf_testkit::{Kind, until};
 
 use crate::candidate::{Broken, Candidate};
 use crate::stage::{DEADLINE, Stage};
@@ -29,7 +30,11 @@ const ONE_BROKEN_OF: u64 = 10;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
     let (swaps, rate) = (number(SWAPS, 100)?, number("WHARF_SWAP_RATE", 200)?);
-    let mut stage = Stage::new().await?;
+    let kind = match std::env::var("WHARF_SWAP_SERVER") {
+        Ok(name) => Kind::ALL.into_iter().find(|kind| kind.name() == name).with_context(|| format!("there is no server {name:?}"))?,
+        Err(_) => Kind::Real,
+    };
+    let mut stage = Stage::new(kind).await?;
     let stream = Stream::start(&stage.cluster, stage.namespace(), rate);
     // What is compared with what comes then; every object was there at least once.
     let quiet = swaps.max(2000);

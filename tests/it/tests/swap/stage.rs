@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use wharf_testkit::{Cluster, Host, HostOptions, Line, Log, paths, scratch};
+use wharf_testkit::{Cluster, Host, HostOptions, Kind, Line, Log, paths, scratch};
 
 use crate::candidate::{Candidate, JUNK, Outcome};
 use crate::witness::Witness;
@@ -38,8 +38,8 @@ impl Stage {
     ///
     /// # Errors
     /// If anything of that does not come.
-    pub(crate) async fn new() -> Result<Self> {
-        let cluster = Arc::new(Cluster::start().await?);
+    pub(crate) async fn new(kind: Kind) -> Result<Self> {
+        let cluster = Arc::new(Cluster::start_as(kind).await?);
         cluster.api().apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
         let home = scratch("swap")?;
         let plugins = home.path().join("plugins");
@@ -50,8 +50,13 @@ impl Stage {
         fs::write(plugins.join(JUNK), "no component").context("write junk")?;
         let first = Candidate { number: 0, broken: None };
         put(&plugins, &first)?;
-        let host =
-            Host::start(HostOptions { plugins, kubeconfig: cluster.kubeconfig(), data: home.path().join("data"), args: Vec::new() })?;
+        // Each call is a line, which must not be dropped.
+        let settings = home.path().join("host.yaml");
+        let ceilings = json!({"logLinesPerSecond": 100_000});
+        let configuration = json!({"apiVersion": "config.wharf.dev/v1alpha1", "kind": "HostConfiguration", "ceilings": ceilings});
+        fs::write(&settings, configuration.to_string()).context("write the configuration")?;
+        let args = vec!["--config".to_owned(), settings.display().to_string()];
+        let host = Host::start(HostOptions { plugins, kubeconfig: cluster.kubeconfig(), data: home.path().join("data"), args })?;
         let witness = Arc::new(Mutex::new(Witness::new(&format!("{NAMESPACE}/{NAME}"))));
         let (tell, news) = mpsc::channel(1024);
         tokio::spawn(read(host.log().clone(), Arc::clone(&witness), tell));

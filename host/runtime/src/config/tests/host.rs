@@ -43,6 +43,7 @@ fn defaults() {
                 limits: Limits { memory: 256 << 20, deadline: Duration::from_secs(60), cpu: Duration::from_secs(10), concurrency: 64 },
             },
             requests_per_second: 200,
+            log_lines_per_second: 500,
         },
         engine_instances: 256,
         engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),

@@ -22,9 +22,8 @@ use crate::telemetry::rate::{Repeats, TokenBucket};
 
 /// Most plugins that have metrics of their own; what further plugins do is logged only.
 const MAX_PLUGINS: usize = 4096;
-/// Lines that a guest may log at once, and per second in the long run.
-const LOG_BURST: u32 = 2000;
-const LOG_RATE: u32 = 500;
+/// So many times the lines of a second may be logged at once.
+const LOG_BURST: u32 = 4;
 /// One warning per plugin and reason in this time.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 /// Strikes that a call can end with; all others count as `HostError`.
@@ -97,6 +96,8 @@ pub(in crate::telemetry) enum LogVerdict {
 #[derive(Debug)]
 pub(super) struct GuestMetrics {
     plugins: RwLock<HashMap<Arc<str>, Plugin>>,
+    /// Of each plugin, in a second.
+    log_lines_per_second: u32,
     info: Series<OfRevision, Gauge>,
     ready: Series<OfPlugin, Gauge>,
     calls: Series<OfCall, Counter>,
@@ -139,9 +140,10 @@ struct Plugin {
 
 impl GuestMetrics {
     #[rustfmt::skip]
-    pub(super) fn new(r: &mut Registry, x: &Counter) -> Self {
+    pub(super) fn new(r: &mut Registry, x: &Counter, log_lines_per_second: u32) -> Self {
         Self {
             plugins: RwLock::default(),
+            log_lines_per_second,
             reconcile: ReconcileMetrics::new(r, x),
             info: Series::register(r, x, "wharf_plugin_info", "The revision that serves, always 1", Gauge::<i64>::default),
             ready: Series::register(r, x, "wharf_plugin_ready", "Whether the revision that the document asks for serves", Gauge::<i64>::default),
@@ -197,7 +199,7 @@ impl GuestMetrics {
             log_lines_dropped: self.log_lines_dropped.get(&of_plugin),
             changes_merged: self.changes_merged.get(&of_plugin),
             reconcile: self.reconcile.controller(name),
-            log_rate: Mutex::new(TokenBucket::new(LOG_BURST, LOG_RATE)),
+            log_rate: Mutex::new(TokenBucket::new(self.log_lines_per_second.saturating_mul(LOG_BURST), self.log_lines_per_second)),
             warnings: Mutex::default(),
         }
     }

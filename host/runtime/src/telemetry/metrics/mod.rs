@@ -61,12 +61,17 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// A registry with all families and no plugin.
+    /// As [`Self::with_log_lines`], with the default of `ceilings.logLinesPerSecond`.
     pub fn new() -> Arc<Self> {
+        Self::with_log_lines(500)
+    }
+
+    /// A registry with all families and no plugin; the guests of each may log so many lines in a second.
+    pub fn with_log_lines(log_lines_per_second: u32) -> Arc<Self> {
         let mut registry = Registry::default();
         let refused = Counter::default();
         let queue = queue::QueueMetrics::new(&mut registry, &refused);
-        let guest = GuestMetrics::new(&mut registry, &refused);
+        let guest = GuestMetrics::new(&mut registry, &refused, log_lines_per_second);
         let informer = informer::InformerMetrics::new(&mut registry, &refused);
         let request = RequestMetrics::new(&mut registry, &refused);
         let rollout = RolloutMetrics::new(&mut registry, &refused);
