@@ -9,6 +9,7 @@
 //	group NAME                                            (none for core), in the order of discovery
 //	version VERSION                                       preferred first
 //	resource PLURAL KIND SINGULAR namespaced|cluster VERBS SHORT-NAMES CATEGORIES      lists by comma, `-` if empty
+//	deprecated WARNING                                    of the resource before; the rest of the line
 //	subresource NAME API-VERSION KIND VERBS               of the resource before
 //	kind API-VERSION KIND TYPE
 //	type NAME [atomic]                                    its fields follow; atomic: owned as a whole

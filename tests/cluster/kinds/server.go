@@ -19,6 +19,9 @@ import (
 	"time"
 
 	discovery "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -108,6 +111,9 @@ func writeGroups(out io.Writer, groups []discovery.APIGroupDiscovery) {
 			slices.SortFunc(version.Resources, func(a, b discovery.APIResourceDiscovery) int { return strings.Compare(a.Resource, b.Resource) })
 			for _, one := range version.Resources {
 				writeResource(out, one)
+				if warning := deprecated(group.Name, version.Version, one); warning != "" {
+					fmt.Fprintln(out, "deprecated", warning)
+				}
 			}
 		}
 	}
@@ -131,6 +137,20 @@ func writeResource(out io.Writer, one discovery.APIResourceDiscovery) {
 		}
 		fmt.Fprintln(out, "subresource", sub.Subresource, version, kind, words(sub.Verbs))
 	}
+}
+
+// deprecated is what every answer about the resource warns of, or nothing.
+func deprecated(group, version string, one discovery.APIResourceDiscovery) string {
+	if one.ResponseKind == nil {
+		return ""
+	}
+	kind := schema.GroupVersionKind{Group: group, Version: version, Kind: one.ResponseKind.Kind}
+	object, err := scheme.Scheme.New(kind)
+	if err != nil {
+		return "" // One of an API server that is no part of client-go's.
+	}
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return deprecation.WarningMessage(object)
 }
 
 func join(group, version string) string {

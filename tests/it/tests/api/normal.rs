@@ -7,7 +7,10 @@ use regex::Regex;
 use crate::server::Server;
 
 /// What is replaced, in this order.
-const PATTERNS: [(&str, &str); 12] = [
+const PATTERNS: [(&str, &str); 14] = [
+    // The real server's repair of Services may look between an address and its allocation.
+    (r"Events:\n.*\n.*\n +Warning +ClusterIPNotAllocated .*\n", "Events:  <none>\n"),
+    (r"(?m)^.*\bClusterIPNotAllocated\b.*\n", ""),
     (r"eyJ[\w-]+\.[\w-]+\.[\w-]*", "TOKEN"),
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
     (r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", "TIME"),
