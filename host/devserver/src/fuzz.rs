@@ -170,6 +170,8 @@ fn send(request: Request<Full<Bytes>>) {
         if kept.as_ref().is_none_or(|(_, used)| *used >= INPUTS) {
             *kept = Server::new().map(|server| (server, 0));
         }
+        // Without a server every input would be a good one.
+        assert!(kept.is_some(), "the server does not start");
         let Some((server, used)) = kept else { return };
         *used += 1;
         server.runtime.block_on(async {
@@ -188,6 +190,7 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let front = Front {
             faults: Faults::new(0),
+            doorkeeper: None,
             authenticator: Authenticator::new(Vec::new(), Anonymous::Admin, Accounts::new([1; 32])),
             authorizer: Authorizer::new(Authorization::AlwaysAllow, &api),
             documents: Documents::default(),
@@ -214,7 +217,9 @@ fn choose(which: u8) -> Option<Arc<Resource>> {
         ("events.k8s.io", "v1", "events"),
     ];
     let (group, version, plural) = KINDS.get(usize::from(which) % KINDS.len())?;
-    Registry::builtin().find(group, version, plural).cloned()
+    let found = Registry::builtin().find(group, version, plural).cloned();
+    assert!(found.is_some(), "there are no {plural}");
+    found
 }
 
 fn split(data: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -18,7 +18,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::fault::Faults;
 use crate::http::{
-    Accounts, Authenticator, Authorizer, Certificates, Documents, Front, Listening, MASTERS, Metrics, listen, random_bytes, random_token,
+    Accounts, Authenticator, Authorizer, Certificates, Documents, Doorkeeper, Front, Listening, MASTERS, Metrics, listen, random_bytes,
+    random_token,
 };
 use crate::store::StoreOptions;
 use crate::verbs::{Api, ApiOptions};
@@ -33,7 +34,7 @@ const CONNECTIONS: usize = 1024;
 /// How connections are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
-    /// Not at all: on loopback only.
+    /// Not at all: on loopback only, and not for pages of a browser.
     Off,
     /// By a certificate authority that lives as long as the server.
     Memory,
@@ -46,8 +47,10 @@ pub enum Tls {
 pub enum Anonymous {
     /// An administrator: kubectl sends no credentials over plain HTTP. Without TLS, on loopback only.
     Admin,
-    /// `system:anonymous`.
+    /// `system:anonymous`; where everybody may do everything, [`Anonymous::Probes`].
     Allowed,
+    /// `system:anonymous` on the paths of health and version; elsewhere nobody: 401.
+    Probes,
     /// Nobody: 401.
     Refused,
 }
@@ -92,7 +95,7 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// How connections are protected.
     pub tls: Tls,
-    /// Further names and addresses for which the certificate is good.
+    /// Further names and addresses for which the certificate is good, or by which a server without TLS lets itself be called.
     pub names: Vec<String>,
     /// The administrator's token; none: a random one.
     pub admin_token: Option<String>,
@@ -113,7 +116,8 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// TLS with an authority in memory on a free port of loopback; tokens only; everybody may do everything.
+    /// TLS with an authority in memory on a free port of loopback; who has a token may do everything, who has none may ask for health and
+    /// version.
     pub fn new(api: ApiOptions) -> Self {
         Self {
             address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
@@ -173,6 +177,11 @@ impl Server {
                 "outside of loopback a server needs TLS, and nobody without a token may be an administrator",
             ));
         }
+        // As kube-apiserver: where everybody may do everything, somebody without a token is not one of them.
+        let anonymous = match (options.authorization, options.anonymous) {
+            (Authorization::AlwaysAllow, Anonymous::Allowed) => Anonymous::Probes,
+            (_, anonymous) => anonymous,
+        };
         let folder = match &options.tls {
             Tls::Folder(folder) => Some(folder.as_path()),
             Tls::Off | Tls::Memory => None,
@@ -191,7 +200,8 @@ impl Server {
         let front = Arc::new(Front {
             api: Arc::clone(&api),
             faults: Arc::clone(&options.faults),
-            authenticator: Authenticator::new(tokens, options.anonymous, Accounts::new(random_bytes())),
+            doorkeeper: certificates.is_none().then(|| Doorkeeper::new(options.names)),
+            authenticator: Authenticator::new(tokens, anonymous, Accounts::new(random_bytes())),
             authorizer: Authorizer::new(options.authorization, &api),
             documents: Documents::default(),
             metrics: Metrics::default(),

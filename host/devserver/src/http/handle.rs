@@ -87,6 +87,9 @@ where
     B: Body<Data = Bytes>,
     B::Error: Display,
 {
+    if let Some(doorkeeper) = &front.doorkeeper {
+        doorkeeper.admit(&call.headers)?;
+    }
     let identity = authenticate(front, call, trail)?;
     if call.path == Path::Faults {
         return control(front, call, &identity, body).await;
@@ -111,7 +114,7 @@ where
 
 /// Who the request counts as: the sender, or whom the sender may impersonate.
 fn authenticate(front: &Front, call: &Call, trail: &mut Trail) -> Result<Identity, Refusal> {
-    let sender = front.authenticator.of_request(&call.headers, &front.api, front.now())?;
+    let sender = front.authenticator.of_request(&call.headers, &call.path, &front.api, front.now())?;
     trail.user.clone_from(&sender.user.name);
     let Some(wish) = impersonate::wish(&call.headers)? else { return Ok(sender) };
     let identity = wish.grant(&sender.user, &front.authorizer)?;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::account::Accounts;
+use super::path::Path;
 use crate::server::{Anonymous, Token};
 use crate::status::Status;
 use crate::verbs::Api;
@@ -82,20 +83,20 @@ impl Authenticator {
         &self.accounts
     }
 
-    /// Who sent a request with these headers.
+    /// Who sent a request with these headers for this path.
     ///
     /// # Errors
     /// 401 for a token that nobody has, and without a token where nobody may be anonymous.
-    pub(crate) fn of_request(&self, headers: &HeaderMap, api: &Api, now: i64) -> Result<Identity, Status> {
+    pub(crate) fn of_request(&self, headers: &HeaderMap, path: &Path, api: &Api, now: i64) -> Result<Identity, Status> {
         let unauthorized = || Status::new(401, "Unauthorized", "Unauthorized");
-        let Some(header) = headers.get(AUTHORIZATION) else { return self.without_token().ok_or_else(unauthorized) };
+        let Some(header) = headers.get(AUTHORIZATION) else { return self.without_token(path).ok_or_else(unauthorized) };
         let header = header.to_str().map_err(|_| unauthorized())?;
         match header.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() => {
                 self.of_token(token.trim(), api, now).ok_or_else(unauthorized)
             }
             // Other schemes are nobody's credentials here: as if nothing had been sent.
-            _ => self.without_token().ok_or_else(unauthorized),
+            _ => self.without_token(path).ok_or_else(unauthorized),
         }
     }
 
@@ -104,11 +105,12 @@ impl Authenticator {
         self.tokens.get(&hash(token)).cloned().or_else(|| self.accounts.identity(token, api, now))
     }
 
-    fn without_token(&self) -> Option<Identity> {
+    fn without_token(&self, path: &Path) -> Option<Identity> {
         match self.anonymous {
             Anonymous::Admin => Some(Identity::new("admin", "", vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()])),
             Anonymous::Allowed => Some(Identity::anonymous()),
-            Anonymous::Refused => None,
+            Anonymous::Probes if matches!(path, Path::Health { .. } | Path::Version) => Some(Identity::anonymous()),
+            Anonymous::Probes | Anonymous::Refused => None,
         }
     }
 }

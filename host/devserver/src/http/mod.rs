@@ -5,6 +5,7 @@ mod accept;
 mod account;
 mod authorize;
 mod body;
+mod browser;
 mod call;
 mod certificate;
 mod discovery;
@@ -39,6 +40,7 @@ use tokio::sync::watch;
 
 pub(crate) use account::Accounts;
 pub(crate) use authorize::Authorizer;
+pub(crate) use browser::Doorkeeper;
 pub(crate) use certificate::Certificates;
 pub(crate) use documents::Documents;
 pub(crate) use handle::handle;
@@ -54,6 +56,8 @@ use crate::verbs::Api;
 pub(crate) struct Front {
     pub(crate) api: Arc<Api>,
     pub(crate) faults: Arc<Faults>,
+    /// None with TLS, where requests have credentials.
+    pub(crate) doorkeeper: Option<Doorkeeper>,
     pub(crate) authenticator: Authenticator,
     pub(crate) authorizer: Authorizer,
     pub(crate) documents: Documents,

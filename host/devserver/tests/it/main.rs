@@ -10,6 +10,7 @@
 )]
 
 mod client;
+mod doors;
 mod history;
 mod life;
 mod mutations;
