@@ -9,6 +9,7 @@
 //! (`table`, metadata only, one object or a list).
 
 mod apply;
+mod bounded;
 mod collect;
 mod crd;
 mod defaults;

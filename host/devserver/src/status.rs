@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// Causes that one refusal tells, at most: an object of the size of a request can be wrong in a million places.
-const MOST_CAUSES: usize = 500;
+use crate::bounded::{Bounded, Told};
+
+/// What is wrong with an object, as far as it is told.
+pub(crate) type Causes = Bounded<Cause>;
 
 /// A refused request. Becomes the answer's body and code.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -33,6 +35,12 @@ pub(crate) struct Cause {
     pub(crate) message: String,
     /// The path of the field, for example `spec.containers[0].name`.
     pub(crate) field: String,
+}
+
+impl Told for Cause {
+    fn bytes(&self) -> usize {
+        self.message.len().saturating_add(self.field.len())
+    }
 }
 
 impl Cause {
@@ -169,7 +177,9 @@ impl Status {
 
     /// 422: the object breaks rules; of very many causes the first are told. `about.kind` is the Kind, not the plural.
     pub(crate) fn invalid(about: About<'_>, name: &str, causes: &[Cause]) -> Self {
-        let causes = causes.get(..MOST_CAUSES).unwrap_or(causes);
+        let mut told = Bounded::default();
+        told.extend(causes);
+        let causes = told;
         let texts: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let all = match texts.as_slice() {
             [one] => one.clone(),
@@ -227,6 +237,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounded::{MOST, MOST_BYTES};
 
     #[test]
     fn refusals_tell_all_causes_unless_there_are_too_many() {
@@ -234,10 +245,12 @@ mod tests {
         let about = About { group: "", kind: "Pod" };
         let one = Status::invalid(about, "p", &causes(1));
         assert_eq!(one.to_string(), "Pod \"p\" is invalid: spec.a: Required value");
-        for (count, told) in [(2, 2), (MOST_CAUSES, MOST_CAUSES), (100_000, MOST_CAUSES)] {
+        for (count, told) in [(2, 2), (MOST, MOST), (100_000, MOST)] {
             let status = Status::invalid(about, "p", &causes(count));
             assert_eq!(status.details.unwrap()["causes"].as_array().map(Vec::len), Some(told));
             assert_eq!(status.message.matches("Required").count(), told);
         }
+        let long = vec![Cause::required("x".repeat(MOST_BYTES / 10), ""); 100];
+        assert!(Status::invalid(about, "p", &long).message.len() < 2 * MOST_BYTES);
     }
 }

@@ -75,7 +75,7 @@ fn check<S: Structure>(config: &Value, place: S) -> Result<&Map<String, Value>, 
     if config.get("metadata").and_then(|metadata| metadata.get("managedFields")).is_some_and(|fields| !fields.is_null()) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
-    match errors(config, place).as_slice() {
+    match &*errors(config, place) {
         [] => Ok(members),
         [one] => Err(untyped(config, one)),
         many => Err(untyped(config, &format!("errors:\n  {}", many.join("\n  ")))),
@@ -116,11 +116,11 @@ fn pruned<S: Structure>(merged: &Value, before: &FieldSet, owned: &FieldSet, pla
 fn refuse_conflicts(entries: &[Entry], written: &FieldSet, allowed: impl FnOnce() -> FieldSet) -> Result<(), Status> {
     let mut conflicts = Conflicts::default();
     for entry in entries {
-        conflicts.add(&entry.manager, &entry.fields.intersection(written));
+        conflicts.add(&entry.manager, entry.fields.intersection(written));
     }
     if conflicts.is_empty() {
         return Ok(());
     }
-    let conflicts = conflicts.without(&allowed());
+    conflicts.leave_out(&allowed());
     if conflicts.is_empty() { Ok(()) } else { Err(conflicts.into_status()) }
 }

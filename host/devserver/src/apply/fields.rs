@@ -60,7 +60,7 @@ fn canonical(value: &Value) -> Value {
 }
 
 /// A path as error messages show it: `.spec.containers[name="c"].image`.
-pub(super) fn path_text(path: &[Element]) -> String {
+pub(super) fn path_text<'a>(path: impl IntoIterator<Item = &'a Element>) -> String {
     let mut text = String::new();
     for element in path {
         element.write(&mut text);
@@ -163,22 +163,30 @@ impl FieldSet {
         }
     }
 
-    /// All paths: those that end at a level before those that go on.
-    pub(super) fn paths(&self) -> Vec<Vec<Element>> {
-        let mut paths = Vec::new();
-        self.collect(&mut Vec::new(), &mut paths);
-        paths
+    /// Shows all paths: those that end at a level before those that go on.
+    pub(super) fn visit<'a>(&'a self, see: &mut dyn FnMut(&[&'a Element])) {
+        self.visit_below(&mut Vec::new(), see);
     }
 
-    fn collect(&self, path: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
+    fn visit_below<'a>(&'a self, path: &mut Vec<&'a Element>, see: &mut dyn FnMut(&[&'a Element])) {
         for element in self.nodes.iter().filter(|(_, node)| node.member).map(|(element, _)| element) {
-            paths.push(path.iter().chain([element]).cloned().collect());
-        }
-        for (element, node) in &self.nodes {
-            path.push(element.clone());
-            node.below.collect(path, paths);
+            path.push(element);
+            see(path);
             path.pop();
         }
+        for (element, node) in &self.nodes {
+            path.push(element);
+            node.below.visit_below(path, see);
+            path.pop();
+        }
+    }
+
+    /// All paths, in that order.
+    #[cfg(test)]
+    pub(super) fn paths(&self) -> Vec<Vec<Element>> {
+        let mut paths = Vec::new();
+        self.visit(&mut |path| paths.push(path.iter().map(|element| (*element).clone()).collect()));
+        paths
     }
 }
 

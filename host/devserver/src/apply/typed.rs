@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Element, FieldSet, path_text};
+use crate::bounded::Bounded;
 use crate::patch::Structure;
 use crate::schema::ListKind;
 
@@ -108,13 +109,16 @@ pub(super) fn with_structs<S: Structure>(set: &FieldSet, place: Option<S>) -> Fi
 }
 
 /// Everything in a configuration that the schema does not allow, in the real server's words.
-pub(super) fn errors<S: Structure>(value: &Value, place: S) -> Vec<String> {
-    let mut errors = Vec::new();
+pub(super) fn errors<S: Structure>(value: &Value, place: S) -> Bounded<String> {
+    let mut errors = Bounded::default();
     check(value, place, &mut Vec::new(), &mut errors);
     errors
 }
 
-fn check<S: Structure>(value: &Value, place: S, path: &mut Vec<Element>, errors: &mut Vec<String>) {
+fn check<S: Structure>(value: &Value, place: S, path: &mut Vec<Element>, errors: &mut Bounded<String>) {
+    if errors.is_full() {
+        return;
+    }
     match value {
         Value::Object(_) if place.is_list() => refuse(errors, path, &format!("expected list, got {value}")),
         Value::Object(members) => {
@@ -131,6 +135,9 @@ fn check<S: Structure>(value: &Value, place: S, path: &mut Vec<Element>, errors:
             let kind = place.list_kind();
             let mut seen = std::collections::BTreeSet::new();
             for (index, item) in items.iter().enumerate() {
+                if errors.is_full() {
+                    return;
+                }
                 let step = match kind {
                     ListKind::Atomic => Element::Index(index as u64),
                     _ => match element(&kind, place, item) {
@@ -140,8 +147,8 @@ fn check<S: Structure>(value: &Value, place: S, path: &mut Vec<Element>, errors:
                     },
                 };
                 if kind != ListKind::Atomic && !seen.insert(step.clone()) {
-                    let text = path_text(std::slice::from_ref(&step));
-                    errors.push(format!("{}: duplicate entries for key {text}", path_text(path)));
+                    let text = path_text([&step]);
+                    errors.push(format!("{}: duplicate entries for key {text}", path_text(&*path)));
                 }
                 path.push(step);
                 check(item, place.items(), path, errors);
@@ -154,7 +161,10 @@ fn check<S: Structure>(value: &Value, place: S, path: &mut Vec<Element>, errors:
     }
 }
 
-fn refuse(errors: &mut Vec<String>, path: &[Element], why: &str) {
+fn refuse(errors: &mut Bounded<String>, path: &[Element], why: &str) {
+    if errors.is_full() {
+        return;
+    }
     let path = path_text(path);
     errors.push(if path.is_empty() { why.to_owned() } else { format!("{path}: {why}") });
 }
@@ -212,6 +222,16 @@ mod tests {
     }
 
     #[test]
+    fn very_many_mistakes_are_told_in_part() {
+        use crate::bounded::{MOST, MOST_BYTES};
+        let long = "x".repeat(MOST_BYTES / 10);
+        let schema = json!({"fields": {long.as_str(): {"fields": {}}}});
+        let unknown: Map<String, Value> = (0..3000).map(|n| (format!("p{n}"), json!(1))).collect();
+        let found = errors(&json!({long.as_str(): unknown}), Described(&schema));
+        assert!((2..=MOST).contains(&found.len()) && found.iter().map(String::len).sum::<usize>() <= MOST_BYTES, "{}", found.len());
+    }
+
+    #[test]
     fn what_the_schema_does_not_allow() {
         let schema = schema();
         let cases = [
@@ -232,7 +252,7 @@ mod tests {
             (json!({"spec": {"args": null}, "free": {"x": [{}]}}), vec![]),
         ];
         for (config, want) in cases {
-            assert_eq!(errors(&config, Described(&schema)), want, "{config}");
+            assert_eq!(errors(&config, Described(&schema)).into_vec(), want, "{config}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::schema::CustomSchema;
 use super::{CustomVersion, rules};
 use crate::json::Read;
 use crate::kind::{Resource, Schema, Subresource};
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// Verbs of a custom resource, in the order in which discovery has them.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -79,12 +79,12 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Arc<Resource>>, Vec<Ca
     let spec = definition.at("spec");
     let mut versions: Vec<(usize, &Value)> = spec.get("versions").and_then(Value::as_array).into_iter().flatten().enumerate().collect();
     versions.sort_by_cached_key(|(_, version)| Reverse(Priority::of(version.text("name"))));
-    let mut causes = Vec::new();
+    let mut causes = Causes::default();
     let mut served = Vec::new();
     for (at, version) in versions.into_iter().filter(|(_, version)| version.flag("served")) {
         served.push(resource(definition, version, &schema_path(definition, at), &mut causes));
     }
-    if causes.is_empty() { Ok(served) } else { Err(causes) }
+    if causes.is_empty() { Ok(served) } else { Err(causes.into_vec()) }
 }
 
 /// Where the errors of a version's schema are told: versions that share one schema have it in one place.
@@ -105,7 +105,7 @@ pub(super) fn is_established(definition: &Value) -> bool {
     established.any(|one| one.text("status") == "True")
 }
 
-fn resource(definition: &Value, version: &Value, path: &str, causes: &mut Vec<Cause>) -> Arc<Resource> {
+fn resource(definition: &Value, version: &Value, path: &str, causes: &mut Causes) -> Arc<Resource> {
     let spec = definition.at("spec");
     let names = spec.at("names");
     let (group, name) = (spec.text("group"), version.text("name"));

@@ -79,7 +79,7 @@ pub(crate) fn prune_and_default(version: &CustomVersion, object: &mut Value) -> 
 pub(crate) fn validate(version: &CustomVersion, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = validate::structure(&version.schema, object, old);
     if !version.schema.has_rules() {
-        return causes;
+        return causes.into_vec();
     }
     let blocking = ["FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"];
     if causes.iter().any(|cause| blocking.contains(&cause.reason)) {
@@ -89,7 +89,7 @@ pub(crate) fn validate(version: &CustomVersion, object: &Value, old: Option<&Val
     } else {
         causes.extend(rules::check(&version.schema, object, old));
     }
-    causes
+    causes.into_vec()
 }
 
 #[cfg(test)]

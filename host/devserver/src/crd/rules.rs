@@ -7,7 +7,7 @@ use super::cel::{Budget, Program, Subject};
 use super::schema::{CustomSchema, DataType};
 use super::validate::Before;
 use crate::schema::ListKind;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// A rule of a schema.
 #[derive(Debug, Default)]
@@ -28,8 +28,6 @@ pub(super) struct Rule {
 const MAX_STEPS: u64 = 1_000_000;
 /// Steps of all rules on one object, at most.
 const MAX_STEPS_OF_OBJECT: u64 = 10_000_000;
-/// Causes that rules tell of, at most.
-const MAX_CAUSES: usize = 200;
 
 const REASONS: [&str; 4] = ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];
 
@@ -49,7 +47,7 @@ impl Rule {
     }
 
     /// Compiles it for values of a schema. `correlatable`: whether a value there has a known state before.
-    fn compile(&mut self, schema: &CustomSchema, path: &str, correlatable: bool, causes: &mut Vec<Cause>) {
+    fn compile(&mut self, schema: &CustomSchema, path: &str, correlatable: bool, causes: &mut Causes) {
         let mut wrong = |name: &str, value: &str, why: &str| causes.push(Cause::invalid(format!("{path}.{name}"), &json!(value), why));
         if self.message.contains('\n') {
             wrong("message", &self.message, "message must not contain line breaks");
@@ -101,45 +99,56 @@ impl Rule {
 }
 
 /// Compiles all rules of a schema; what does not compile is told of with its place below `path`.
-pub(super) fn compile(schema: &mut CustomSchema, path: &str, causes: &mut Vec<Cause>) {
-    compile_below(schema, path, true, causes);
+pub(super) fn compile(schema: &mut CustomSchema, path: &str, causes: &mut Causes) {
+    compile_below(schema, &mut path.to_owned(), true, causes);
 }
 
-fn compile_below(schema: &mut CustomSchema, path: &str, correlatable: bool, causes: &mut Vec<Cause>) {
+fn compile_below(schema: &mut CustomSchema, path: &mut String, correlatable: bool, causes: &mut Causes) {
     let mut rules = std::mem::take(&mut schema.rules);
     for (at, rule) in rules.iter_mut().enumerate() {
-        rule.compile(schema, &format!("{path}.x-kubernetes-validations[{at}]"), correlatable, causes);
+        if causes.is_full() {
+            break;
+        }
+        within(path, &format!(".x-kubernetes-validations[{at}]"), |path| rule.compile(schema, path, correlatable, causes));
     }
     schema.rules = rules;
     for (name, property) in &mut schema.properties {
-        compile_below(property, &format!("{path}.properties[{name}]"), correlatable, causes);
+        within(path, &format!(".properties[{name}]"), |path| compile_below(property, path, correlatable, causes));
     }
     if let Some(Some(values)) = &mut schema.additional {
-        compile_below(values, &format!("{path}.additionalProperties"), correlatable, causes);
+        within(path, ".additionalProperties", |path| compile_below(values, path, correlatable, causes));
     }
     let keyed = matches!(schema.list, Some(ListKind::Map(_)));
     if let Some(items) = schema.items.as_deref_mut() {
-        compile_below(items, &format!("{path}.items"), correlatable && keyed, causes);
+        within(path, ".items", |path| compile_below(items, path, correlatable && keyed, causes));
     }
+}
+
+/// One step further on a path, which is as long as its names are.
+fn within(path: &mut String, step: &str, then: impl FnOnce(&mut String)) {
+    let length = path.len();
+    path.push_str(step);
+    then(path);
+    path.truncate(length);
 }
 
 /// What the rules say against an object. `old` for an update: rules about changes are asked, and what has not changed is not
 /// refused by any other.
-pub(super) fn check(schema: &CustomSchema, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut walk = Walk { causes: Vec::new(), left: MAX_STEPS_OF_OBJECT, stopped: false };
-    walk.value(schema, object, old, "");
+pub(super) fn check(schema: &CustomSchema, object: &Value, old: Option<&Value>) -> Causes {
+    let mut walk = Walk { causes: Causes::default(), left: MAX_STEPS_OF_OBJECT, stopped: false };
+    walk.value(schema, object, old, &mut String::new());
     walk.causes
 }
 
 struct Walk {
-    causes: Vec<Cause>,
+    causes: Causes,
     left: u64,
     /// The budget is used up.
     stopped: bool,
 }
 
 impl Walk {
-    fn value(&mut self, schema: &CustomSchema, value: &Value, old: Option<&Value>, path: &str) {
+    fn value(&mut self, schema: &CustomSchema, value: &Value, old: Option<&Value>, path: &mut String) {
         if value.is_null() || !schema.has_rules() {
             return;
         }
@@ -150,8 +159,9 @@ impl Walk {
             Value::Object(map) => {
                 for (name, value) in map {
                     if let Some(member) = schema.property(name) {
-                        let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                        self.value(member, value, old.and_then(|old| old.get(name)), &below);
+                        let before = old.and_then(|old| old.get(name));
+                        let dot = if path.is_empty() { "" } else { "." };
+                        within(path, &format!("{dot}{name}"), |path| self.value(member, value, before, path));
                     }
                 }
             }
@@ -159,7 +169,7 @@ impl Walk {
                 let Some(items) = schema.items.as_deref() else { return };
                 let before = Before::of(schema, old);
                 for (at, item) in list.iter().enumerate() {
-                    self.value(items, item, before.item(schema, item), &format!("{path}[{at}]"));
+                    within(path, &format!("[{at}]"), |path| self.value(items, item, before.item(schema, item), path));
                 }
             }
             _ => {}
@@ -168,7 +178,7 @@ impl Walk {
 
     fn rule(&mut self, rule: &Rule, schema: &CustomSchema, value: &Value, old: Option<&Value>, path: &str) {
         let Some(program) = &rule.program else { return };
-        if self.stopped || self.causes.len() >= MAX_CAUSES || (program.uses_old() && !rule.optional_old && old.is_none()) {
+        if self.stopped || self.causes.is_full() || (program.uses_old() && !rule.optional_old && old.is_none()) {
             return;
         }
         let subject = Subject { schema, this: value, old, optional_old: rule.optional_old };
@@ -176,11 +186,11 @@ impl Walk {
         let budget = Budget::new(granted);
         let answer = program.holds(&subject, &budget);
         let kind = json!(schema.data_type.filter(|_| !schema.int_or_string).map_or("", DataType::name));
-        let field = if path.is_empty() { "<nil>".to_owned() } else { path.to_owned() };
+        let field = || if path.is_empty() { "<nil>".to_owned() } else { path.to_owned() };
         let cause = match answer {
             Ok(true) => None,
             Ok(false) => {
-                let field = field_below(path, &rule.field_path).filter(|field| !field.is_empty()).unwrap_or(field);
+                let field = field_below(path, &rule.field_path).filter(|field| !field.is_empty()).unwrap_or_else(field);
                 let message = rule.message(&subject, &budget);
                 Some(match rule.reason.as_str() {
                     "FieldValueRequired" => Cause::required(field, &message),
@@ -192,9 +202,9 @@ impl Walk {
             Err(error) if error.spent => {
                 self.stopped = true;
                 let why = format!("no further validation rules will be run due to {} for rule: {}", error.message, rule.name());
-                Some(Cause::invalid(field, &kind, &why))
+                Some(Cause::invalid(field(), &kind, &why))
             }
-            Err(error) => Some(Cause::invalid(field, &kind, &format!("{} evaluating rule: {}", error.message, rule.name()))),
+            Err(error) => Some(Cause::invalid(field(), &kind, &format!("{} evaluating rule: {}", error.message, rule.name()))),
         };
         self.left = self.left.saturating_sub(granted.saturating_sub(budget.left()));
         // What was so before and does not speak of changes cannot be this update's fault.

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use super::schema::{CustomSchema, DataType};
 use super::{pattern, prune, validate};
 use crate::json::Read;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// All that is wrong with a schema at a path.
-pub(super) fn check(schema: &Value, path: &str) -> Vec<Cause> {
-    let mut check = Check { causes: Vec::new(), path: path.to_owned(), depth: 0 };
+pub(super) fn check(schema: &Value, path: &str) -> Causes {
+    let mut check = Check { causes: Causes::default(), path: path.to_owned(), depth: 0 };
     match schema.as_object() {
         Some(map) => {
             check.schema(map, Place::Root);
@@ -26,8 +26,6 @@ pub(super) fn check(schema: &Value, path: &str) -> Vec<Cause> {
 
 /// Schemas inside of schemas, at most.
 const MAX_DEPTH: usize = 100;
-/// What is told of, at most.
-const MAX_CAUSES: usize = 200;
 
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -57,15 +55,18 @@ const STRUCTURE_ONLY: [&str; 9] = [
 ];
 
 struct Check {
-    causes: Vec<Cause>,
+    causes: Causes,
     path: String,
     depth: usize,
 }
 
 impl Check {
     fn schema(&mut self, map: &Map<String, Value>, place: Place) {
-        if self.depth > MAX_DEPTH || self.causes.len() >= MAX_CAUSES {
-            return self.forbid("", "the schema is too deep or has too many mistakes");
+        if self.causes.is_full() {
+            return;
+        }
+        if self.depth > MAX_DEPTH {
+            return self.forbid("", "the schema is too deep");
         }
         for word in FORBIDDEN.into_iter().filter(|word| map.contains_key(*word)) {
             self.forbid(word, &format!("{word} is not supported"));
@@ -271,6 +272,9 @@ impl Check {
 
     /// What limits a field in a junctor must be a field outside of it.
     fn junctor(&mut self, around: &Map<String, Value>, one: &Value, word: &str) {
+        if self.causes.is_full() {
+            return;
+        }
         let Some(map) = one.as_object() else { return self.invalid(word, one, "must be a schema") };
         for name in STRUCTURE_ONLY.into_iter().filter(|name| map.get(*name).is_some_and(|value| *value != json!(false) && !value.is_null()))
         {
@@ -279,27 +283,41 @@ impl Check {
         if map.contains_key("type") && !around.flag("x-kubernetes-int-or-string") {
             self.forbid(&format!("{word}.type"), "must be empty to be structural");
         }
-        let here = self.path.clone();
-        self.demand(Some(around), map, &format!("{here}.{word}"), &here);
+        let mut path = std::mem::take(&mut self.path);
+        let mut from = format!("{path}.{word}");
+        self.demand(Some(around), map, &mut from, &mut path);
+        self.path = path;
         self.child(word, one, Place::Junctor);
     }
 
-    fn demand(&mut self, around: Option<&Map<String, Value>>, inside: &Map<String, Value>, from: &str, path: &str) {
+    fn demand(&mut self, around: Option<&Map<String, Value>>, inside: &Map<String, Value>, from: &mut String, path: &mut String) {
+        let lengths = (from.len(), path.len());
         let declared = around.and_then(|around| around.get("properties")).and_then(Value::as_object);
         for (name, property) in inside.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if self.causes.is_full() {
+                return;
+            }
             let outer = declared.and_then(|declared| declared.get(name)).and_then(Value::as_object);
-            let (from, path) = (format!("{from}.properties[{name}]"), format!("{path}.properties[{name}]"));
+            let step = format!(".properties[{name}]");
+            from.push_str(&step);
+            path.push_str(&step);
             if outer.is_none() && around.is_some_and(|around| !around.contains_key("additionalProperties")) {
                 self.causes.push(Cause::required(path.as_str(), &format!("because it is defined in {from}")));
             } else if let (Some(outer), Some(property)) = (outer, property.as_object()) {
-                self.demand(Some(outer), property, &from, &path);
+                self.demand(Some(outer), property, from, path);
             }
+            from.truncate(lengths.0);
+            path.truncate(lengths.1);
         }
         if let (Some(inner), Some(around)) = (inside.get("items").and_then(Value::as_object), around) {
+            from.push_str(".items");
+            path.push_str(".items");
             match around.get("items").and_then(Value::as_object) {
-                Some(outer) => self.demand(Some(outer), inner, &format!("{from}.items"), &format!("{path}.items")),
-                None => self.causes.push(Cause::required(format!("{path}.items"), &format!("because it is defined in {from}.items"))),
+                Some(outer) => self.demand(Some(outer), inner, from, path),
+                None => self.causes.push(Cause::required(path.as_str(), &format!("because it is defined in {from}"))),
             }
+            from.truncate(lengths.0);
+            path.truncate(lengths.1);
         }
     }
 
@@ -325,49 +343,60 @@ impl Check {
     /// Defaults must be what the schema asks for.
     fn defaults(&mut self, schema: &Value) {
         let parsed = CustomSchema::parse(schema);
-        let path = self.path.clone();
-        self.default_below(&parsed, &path);
+        self.default_below(&parsed);
     }
 
-    fn default_below(&mut self, schema: &CustomSchema, path: &str) {
+    fn default_below(&mut self, schema: &CustomSchema) {
+        if self.causes.is_full() {
+            return;
+        }
         if let Some(default) = &schema.default {
-            let field = format!("{path}.default");
             if !schema.embedded && !default.is_null() {
                 let mut pruned = default.clone();
                 if !prune::prune(schema, &mut pruned).is_empty() {
-                    self.causes.push(Cause::invalid(field.as_str(), default, "must not have unknown fields"));
+                    self.invalid("default", default, "must not have unknown fields");
                 }
             }
             // A default of an object is filled like any object.
             let mut filled = default.clone();
             prune::fill(schema, &mut filled);
             for cause in validate::structure(schema, &filled, None) {
-                let below = if cause.field == "<nil>" { field.clone() } else { format!("{field}.{}", cause.field) };
+                if self.causes.is_full() {
+                    return;
+                }
+                let field = self.field("default");
+                let below = if cause.field == "<nil>" { field } else { format!("{field}.{}", cause.field) };
                 self.causes.push(Cause { field: below, ..cause });
             }
         }
         for (name, property) in &schema.properties {
-            self.default_below(property, &format!("{path}.properties[{name}]"));
+            self.step(&format!("properties[{name}]"), |check| check.default_below(property));
         }
         if let Some(items) = schema.items.as_deref() {
-            self.default_below(items, &format!("{path}.items"));
+            self.step("items", |check| check.default_below(items));
         }
         if let Some(Some(values)) = &schema.additional {
-            self.default_below(values, &format!("{path}.additionalProperties"));
+            self.step("additionalProperties", |check| check.default_below(values));
         }
     }
 
-    fn child(&mut self, name: &str, schema: &Value, place: Place) {
+    fn step(&mut self, name: &str, then: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         self.path.push('.');
         self.path.push_str(name);
-        self.depth = self.depth.saturating_add(1);
-        match schema.as_object() {
-            Some(map) => self.schema(map, place),
-            None => self.causes.push(Cause::invalid(self.path.as_str(), schema, "must be a schema")),
-        }
-        self.depth = self.depth.saturating_sub(1);
+        then(self);
         self.path.truncate(length);
+    }
+
+    fn child(&mut self, name: &str, schema: &Value, place: Place) {
+        self.step(name, |check| {
+            check.depth = check.depth.saturating_add(1);
+            match schema.as_object() {
+                Some(map) => check.schema(map, place),
+                None => check.invalid("", schema, "must be a schema"),
+            }
+            check.depth = check.depth.saturating_sub(1);
+        });
     }
 
     fn field(&self, name: &str) -> String {

@@ -9,20 +9,17 @@ use super::format;
 use super::limits;
 use super::schema::{CustomSchema, DataType};
 use crate::schema::ListKind;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// All that the schema says against an object. `old` for an update: a value that has not changed is not judged again.
-pub(super) fn structure(schema: &CustomSchema, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut walk = Walk { causes: Vec::new(), path: String::new() };
+pub(super) fn structure(schema: &CustomSchema, object: &Value, old: Option<&Value>) -> Causes {
+    let mut walk = Walk { causes: Causes::default(), path: String::new() };
     walk.value(schema, object, old);
     walk.causes
 }
 
-/// Causes that are told of, at most.
-const MAX_CAUSES: usize = 500;
-
 struct Walk {
-    causes: Vec<Cause>,
+    causes: Causes,
     /// Where the walk is: `spec.items[0].name`.
     path: String,
 }
@@ -30,7 +27,7 @@ struct Walk {
 impl Walk {
     /// Goes as deep as the schema does, and the depth of schemas is bounded.
     fn value(&mut self, schema: &CustomSchema, value: &Value, old: Option<&Value>) {
-        if old == Some(value) || self.causes.len() >= MAX_CAUSES {
+        if old == Some(value) || self.causes.is_full() {
             return;
         }
         if value.is_null() && schema.nullable {
@@ -68,6 +65,9 @@ impl Walk {
             self.tell(limits::too_many(self.field(), count, max));
         }
         for name in schema.required.iter().filter(|name| !map.contains_key(*name)) {
+            if self.causes.is_full() {
+                return;
+            }
             self.below(name, |walk| walk.tell(Cause::required(walk.field(), "")));
         }
         if schema.embedded {
@@ -117,6 +117,9 @@ impl Walk {
         // Doubles that were there before do not stand in the way of an update.
         if old.and_then(Value::as_array).is_none_or(|old| doubles(schema, old).is_empty()) {
             for (at, key) in doubles(schema, list) {
+                if self.causes.is_full() {
+                    return;
+                }
                 self.at(at, |walk| walk.tell(Cause::duplicate(walk.field(), &key)));
             }
         }
@@ -158,22 +161,20 @@ impl Walk {
                 self.causes.extend(found);
             }
         }
-        if !schema.any_of.is_empty() {
-            let judged: Vec<_> = schema.any_of.iter().map(|one| self.judge(one, value)).collect();
-            if judged.iter().all(|found| !found.is_empty()) {
-                self.nowhere("must validate at least one schema (anyOf)");
-                self.causes.extend(judged.into_iter().min_by_key(Vec::len).unwrap_or_default());
-            }
+        if !schema.any_of.is_empty()
+            && let (0, nearest) = self.choose(&schema.any_of, value)
+        {
+            self.nowhere("must validate at least one schema (anyOf)");
+            self.causes.extend(nearest);
         }
         if !schema.one_of.is_empty() {
-            let judged: Vec<_> = schema.one_of.iter().map(|one| self.judge(one, value)).collect();
-            match judged.iter().filter(|found| found.is_empty()).count() {
-                1 => {}
-                0 => {
+            match self.choose(&schema.one_of, value) {
+                (1, _) => {}
+                (0, nearest) => {
                     self.nowhere("must validate one and only one schema (oneOf). Found none valid");
-                    self.causes.extend(judged.into_iter().min_by_key(Vec::len).unwrap_or_default());
+                    self.causes.extend(nearest);
                 }
-                many => self.nowhere(&format!("must validate one and only one schema (oneOf). Found {many} valid alternatives")),
+                (many, _) => self.nowhere(&format!("must validate one and only one schema (oneOf). Found {many} valid alternatives")),
             }
         }
         if schema.not.as_deref().is_some_and(|not| self.judge(not, value).is_empty()) {
@@ -181,9 +182,25 @@ impl Walk {
         }
     }
 
-    fn judge(&self, schema: &CustomSchema, value: &Value) -> Vec<Cause> {
-        let mut walk = Walk { causes: Vec::new(), path: self.path.clone() };
+    /// How many of the schemas a value fulfils, and what is wrong by the one that it is nearest to: of many, only that is kept.
+    fn choose(&mut self, schemas: &[CustomSchema], value: &Value) -> (usize, Causes) {
+        let mut fulfilled = 0_usize;
+        let mut nearest: Option<Causes> = None;
+        for one in schemas {
+            let found = self.judge(one, value);
+            if found.is_empty() {
+                fulfilled = fulfilled.saturating_add(1);
+            } else if nearest.as_ref().is_none_or(|nearest| found.len() < nearest.len()) {
+                nearest = Some(found);
+            }
+        }
+        (fulfilled, nearest.unwrap_or_default())
+    }
+
+    fn judge(&mut self, schema: &CustomSchema, value: &Value) -> Causes {
+        let mut walk = Walk { causes: Causes::default(), path: std::mem::take(&mut self.path) };
         walk.value(schema, value, None);
+        self.path = walk.path;
         walk.causes
     }
 
@@ -199,9 +216,7 @@ impl Walk {
     }
 
     fn tell(&mut self, cause: Cause) {
-        if self.causes.len() < MAX_CAUSES {
-            self.causes.push(cause);
-        }
+        self.causes.push(cause);
     }
 
     fn field(&self) -> String {

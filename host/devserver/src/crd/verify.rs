@@ -8,7 +8,7 @@ use super::format::is_label;
 use super::schema::{CustomSchema, DataType};
 use super::{rules, structural};
 use crate::json::Read;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -19,23 +19,23 @@ const MAX_SELECTABLE: usize = 8;
 /// All that is wrong. `is_path` says what is wrong with the JSON path of a column.
 pub(super) fn definition(definition: &Value, old: Option<&Value>, is_path: &dyn Fn(&str) -> Result<(), String>) -> Vec<Cause> {
     let Some(spec) = definition.get("spec").filter(|spec| spec.is_object()) else { return vec![Cause::required("spec", "")] };
-    let mut causes = Vec::new();
+    let mut causes = Causes::default();
     identity(definition, spec, &mut causes);
     if let Some(old) = old {
         immutable(definition, old, &mut causes);
         stored(definition, &mut causes);
         // What was accepted once is not judged again.
         if old.get("spec") == Some(spec) {
-            return causes;
+            return causes.into_vec();
         }
     }
     names(spec, &mut causes);
     conversion(spec, &mut causes);
     versions(definition, spec, is_path, &mut causes);
-    causes
+    causes.into_vec()
 }
 
-fn identity(definition: &Value, spec: &Value, causes: &mut Vec<Cause>) {
+fn identity(definition: &Value, spec: &Value, causes: &mut Causes) {
     let (group, plural) = (spec.text("group"), spec.at("names").text("plural"));
     let metadata = definition.at("metadata");
     let name = metadata.text("name");
@@ -63,7 +63,7 @@ fn identity(definition: &Value, spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn names(spec: &Value, causes: &mut Vec<Cause>) {
+fn names(spec: &Value, causes: &mut Causes) {
     let names = spec.at("names");
     for name in ["plural", "singular", "kind", "listKind"] {
         let field = format!("spec.names.{name}");
@@ -89,7 +89,7 @@ fn names(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn conversion(spec: &Value, causes: &mut Vec<Cause>) {
+fn conversion(spec: &Value, causes: &mut Causes) {
     let conversion = spec.at("conversion");
     let served = spec.list("versions").iter().filter(|version| version.flag("served")).count();
     match conversion.text("strategy") {
@@ -108,7 +108,7 @@ fn conversion(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn versions(definition: &Value, spec: &Value, is_path: &dyn Fn(&str) -> Result<(), String>, causes: &mut Vec<Cause>) {
+fn versions(definition: &Value, spec: &Value, is_path: &dyn Fn(&str) -> Result<(), String>, causes: &mut Causes) {
     let versions = spec.list("versions");
     let names: Vec<&str> = versions.iter().map(|version| version.text("name")).collect();
     let storage = versions.iter().filter(|version| version.flag("storage")).count();
@@ -120,6 +120,9 @@ fn versions(definition: &Value, spec: &Value, is_path: &dyn Fn(&str) -> Result<(
     }
     let mut paths: Vec<String> = Vec::new();
     for (at, version) in versions.iter().enumerate() {
+        if causes.is_full() {
+            return;
+        }
         let here = format!("spec.versions[{at}]");
         if !is_1035(version.text("name")) {
             causes.push(Cause::invalid(format!("{here}.name"), &json!(version.text("name")), LABEL));
@@ -149,7 +152,7 @@ fn versions(definition: &Value, spec: &Value, is_path: &dyn Fn(&str) -> Result<(
     }
 }
 
-fn scale(version: &Value, here: &str, causes: &mut Vec<Cause>) {
+fn scale(version: &Value, here: &str, causes: &mut Causes) {
     let Some(scale) = version.get("subresources").and_then(|all| all.get("scale")).filter(|scale| !scale.is_null()) else { return };
     let here = format!("{here}.subresources.scale");
     for (name, begins) in
@@ -172,7 +175,7 @@ fn scale(version: &Value, here: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn columns(version: &Value, here: &str, is_path: &dyn Fn(&str) -> Result<(), String>, causes: &mut Vec<Cause>) {
+fn columns(version: &Value, here: &str, is_path: &dyn Fn(&str) -> Result<(), String>, causes: &mut Causes) {
     for (at, column) in version.list("additionalPrinterColumns").iter().enumerate() {
         let here = format!("{here}.additionalPrinterColumns[{at}]");
         if column.text("name").is_empty() {
@@ -205,7 +208,7 @@ fn columns(version: &Value, here: &str, is_path: &dyn Fn(&str) -> Result<(), Str
     }
 }
 
-fn fields(version: &Value, schema: &Value, here: &str, causes: &mut Vec<Cause>) {
+fn fields(version: &Value, schema: &Value, here: &str, causes: &mut Causes) {
     let parsed = CustomSchema::parse(schema);
     let paths: Vec<&str> = selectable(version).collect();
     let given = version.list("selectableFields").len();
@@ -239,7 +242,7 @@ fn fields(version: &Value, schema: &Value, here: &str, causes: &mut Vec<Cause>) 
 }
 
 /// What may not change: what the objects are stored under, and once it is established what they are.
-fn immutable(definition: &Value, old: &Value, causes: &mut Vec<Cause>) {
+fn immutable(definition: &Value, old: &Value, causes: &mut Causes) {
     let of = |definition: &Value, path: &str| definition.pointer(path).cloned().unwrap_or(Value::Null);
     let mut fixed = vec![("/spec/group", "spec.group"), ("/spec/names/plural", "spec.names.plural")];
     if is_established(old) {
@@ -254,7 +257,7 @@ fn immutable(definition: &Value, old: &Value, causes: &mut Vec<Cause>) {
 }
 
 /// Versions in which objects may be stored must stay.
-fn stored(definition: &Value, causes: &mut Vec<Cause>) {
+fn stored(definition: &Value, causes: &mut Causes) {
     let spec = definition.at("spec");
     let status = definition.at("status");
     for (at, name) in status.list("storedVersions").iter().enumerate() {

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use super::names;
 use crate::json::Read;
 use crate::status::Cause;
-
-/// What is wrong, so far.
-pub(super) type Causes = Vec<Cause>;
+pub(super) use crate::status::Causes;
 
 pub(super) const IMMUTABLE: &str = "field is immutable";
 

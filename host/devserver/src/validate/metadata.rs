@@ -120,6 +120,8 @@ fn owners(references: &[Value], out: &mut Causes) {
             let this = format!("{}/{}", owner.text("kind"), owner.text("name"));
             match &controller {
                 None => controller = Some(this),
+                // Each of these tells all references.
+                Some(_) if out.is_full() => {}
                 Some(first) => {
                     let why =
                         format!("Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}");
@@ -162,7 +164,7 @@ mod tests {
     use crate::defaults::testing::resource;
 
     fn created(api_version: &str, kind: &str, metadata: Value) -> Vec<(String, &'static str)> {
-        let mut out = Vec::new();
+        let mut out = Causes::default();
         create(&resource(api_version, kind), &metadata, &mut out);
         out.into_iter().map(|cause| (cause.field, cause.reason)).collect()
     }
@@ -223,6 +225,18 @@ mod tests {
     }
 
     #[test]
+    fn the_list_of_owners_is_not_told_for_each_of_them() {
+        use crate::bounded::MOST_BYTES;
+        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "u", "controller": true});
+        let list = json!(vec![owner; 3000]);
+        let whole = list.to_string().len();
+        let mut out = Causes::default();
+        create(&resource("v1", "ConfigMap"), &json!({"name": "a", "namespace": "n", "ownerReferences": list}), &mut out);
+        let bytes: usize = out.iter().map(|cause| cause.message.len()).sum();
+        assert!(!out.is_empty() && bytes <= MOST_BYTES.max(2 * whole), "{bytes}");
+    }
+
+    #[test]
     fn annotations_are_limited_in_size() {
         let metadata = json!({"name": "a", "namespace": "n", "annotations": {"a": "x".repeat(MAX_ANNOTATIONS)}});
         assert_eq!(created("v1", "ConfigMap", metadata), [("metadata.annotations".to_owned(), "FieldValueTooLong")]);
@@ -235,9 +249,9 @@ mod tests {
         let with = |name: &str, value: Value| {
             let mut new = old.clone();
             new[name] = value;
-            let mut out = Vec::new();
+            let mut out = Causes::default();
             update(&resource("v1", "ConfigMap"), &new, &old, &mut out);
-            out
+            out.into_vec()
         };
         assert_eq!(with("uid", json!("v")), [Cause::invalid("metadata.uid", &json!("v"), "field is immutable")]);
         assert_eq!(with("uid", json!(null)), []);

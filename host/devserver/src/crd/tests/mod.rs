@@ -1,5 +1,6 @@
 //! Definitions and their objects, as clients meet them: what all of these tests begin with.
 
+mod bounds;
 mod definitions;
 mod objects;
 mod own;
