@@ -3,7 +3,8 @@
 //! Owns reading, writing, their order and their number. Does not know how ownership comes about.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +17,14 @@ const MAX_UPDATES: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
 /// How fields came to be owned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Operation {
     Apply,
     Update,
 }
+
+/// What tells managers apart: name, operation, version, subresource.
+pub(super) type Identity<'a> = (&'a str, Operation, &'a str, &'a str);
 
 /// Who owns fields. Appliers are told apart without their version: they own by the version that they applied last.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +37,12 @@ pub(super) struct Manager {
 
 impl Manager {
     pub(super) fn is(&self, other: &Self) -> bool {
-        let version = self.operation == Operation::Apply || self.api_version == other.api_version;
-        version && self.name == other.name && self.operation == other.operation && self.subresource == other.subresource
+        self.identity() == other.identity()
+    }
+
+    pub(super) fn identity(&self) -> Identity<'_> {
+        let version = if self.operation == Operation::Apply { "" } else { &self.api_version };
+        (&self.name, self.operation, version, &self.subresource)
     }
 
     /// As conflicts name it.
@@ -127,13 +135,12 @@ pub(super) fn decode(managed_fields: Option<&Value>) -> Option<Vec<Entry>> {
     match managed_fields {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(Value::Array(entries)) => {
-            let mut all: Vec<Entry> = Vec::with_capacity(entries.len());
-            for entry in entries {
-                let entry = Entry::decode(entry)?;
-                // The last one of the same manager is the one that counts.
-                all.retain(|other| !other.manager.is(&entry.manager));
-                all.push(entry);
-            }
+            let mut all = entries.iter().map(Entry::decode).collect::<Option<Vec<Entry>>>()?;
+            // The last one of the same manager is the one that counts.
+            let mut seen = HashSet::with_capacity(all.len());
+            let counts: Vec<bool> = all.iter().rev().map(|entry| seen.insert(entry.manager.identity())).collect();
+            let mut counts = counts.into_iter().rev();
+            all.retain(|_| counts.next().unwrap_or(true));
             Some(all)
         }
         Some(_) => None,
@@ -193,12 +200,16 @@ pub(super) fn cap(entries: Vec<Entry>) -> Vec<Entry> {
         oldest.insert(version, Entry { manager, time: entry.time, fields: first.fields.union(entry.fields) });
         count -= 1;
     }
+    // What was put together bears a name that an entry may have, too, which is as it was.
+    let mut merged: HashMap<_, Entry> = HashMap::new();
     for entry in oldest.into_values().chain(updates) {
-        match kept.iter_mut().find(|other| other.manager.is(&entry.manager)) {
-            Some(other) => other.fields.extend(entry.fields),
-            None => kept.push(entry),
+        let Manager { name, api_version, subresource, .. } = entry.manager.clone();
+        match merged.entry((name, api_version, subresource)) {
+            MapEntry::Occupied(mut other) => other.get_mut().fields.extend(entry.fields),
+            MapEntry::Vacant(place) => drop(place.insert(entry)),
         }
     }
+    kept.extend(merged.into_values());
     kept
 }
 
@@ -251,6 +262,37 @@ mod tests {
         assert_eq!(decode(Some(&json!("x"))), None);
         assert!(is_reset(&json!([])) && is_reset(&json!([{}])) && is_reset(&json!([{"time": null}])));
         assert!(!is_reset(&json!([{}, {}])) && !is_reset(&json!([good])) && !is_reset(&json!({})));
+    }
+
+    #[test]
+    fn the_last_entry_of_a_manager_counts() {
+        let names = |read: Vec<Entry>| -> Vec<(String, Value)> {
+            read.iter().map(|entry| (entry.manager.name.clone(), fields_v1::encode(&entry.fields))).collect()
+        };
+        let read = decode(Some(&json!([
+            entry("a", "Apply", "v1", "", json!({"f:x": {}})),
+            entry("b", "Update", "v1", "", json!({"f:x": {}})),
+            entry("a", "Apply", "v2", "", json!({"f:y": {}})),
+            entry("b", "Update", "v2", "", json!({"f:y": {}})),
+        ])));
+        let (x, y) = (json!({"f:x": {}}), json!({"f:y": {}}));
+        assert_eq!(names(read.unwrap()), [("b".to_owned(), x), ("a".to_owned(), y.clone()), ("b".to_owned(), y)]);
+    }
+
+    /// As many as a request can have: to look at each for each of them would not end.
+    #[test]
+    fn very_many_entries() {
+        const MANY: usize = 40_000;
+        for operation in ["Apply", "Update"] {
+            let entries: Vec<Value> =
+                (0..MANY).map(|n| entry(&format!("m{n}"), operation, &format!("v{n}"), "", json!({"f:x": {}}))).collect();
+            let read = decode(Some(&json!(entries))).unwrap();
+            assert_eq!(cap(read).len(), MANY);
+            let mut object = json!({"metadata": {"managedFields": entries}});
+            let live = object.clone();
+            super::super::settle(Some(&live), &mut object);
+            assert_eq!(object, live);
+        }
     }
 
     #[test]

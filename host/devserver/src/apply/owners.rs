@@ -2,6 +2,8 @@
 //!
 //! Owns which fields nobody can own.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::Writer;
@@ -68,7 +70,9 @@ pub(super) fn written(mut entries: Vec<Entry>, change: Comparison, manager: Mana
 pub(super) fn settle(live: Option<&Value>, new: &mut Value) {
     let Some(live) = live else { return };
     let (Some(before), Some(after)) = (managed::of(live), managed::of(new)) else { return };
-    let same_owners = before.len() == after.len() && before.iter().all(|entry| after.iter().any(|other| entry.same_but_time(other)));
+    let now: HashMap<_, &Entry> = after.iter().map(|entry| (entry.manager.identity(), entry)).collect();
+    let is_as_before = |entry: &Entry| now.get(&entry.manager.identity()).is_some_and(|other| entry.same_but_time(other));
+    let same_owners = before.len() == after.len() && before.iter().all(is_as_before);
     if same_owners && without_owners(live) == without_owners(new) {
         *new = live.clone();
     }
