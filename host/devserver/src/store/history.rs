@@ -3,21 +3,24 @@
 //! Owns what is dropped and which versions can therefore no longer be told apart. Knows nothing of readers: they come with the version
 //! at which they stand.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use super::{Event, Gone};
+use super::{Event, Gone, Stored};
 
 /// At most this many bytes of JSON are kept per storage, so that a few large objects that change often cannot fill the memory.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What an event costs beside its JSON.
+/// What an object and its event cost beside the JSON.
 const EVENT_BYTES: usize = 256;
 
 /// The last changes of a storage, in order.
 #[derive(Debug)]
 pub(super) struct History {
     events: VecDeque<Event>,
+    /// Of all objects that the events hold, each once.
     bytes: usize,
+    /// The versions of the objects that an event holds as its previous one.
+    replaced: HashSet<u64>,
     most: usize,
     /// The state at this version and at each later one can still be found: nothing newer was dropped.
     floor: u64,
@@ -26,17 +29,31 @@ pub(super) struct History {
 impl History {
     /// An empty history that begins at `floor` and keeps up to `most` changes.
     pub(super) fn new(floor: u64, most: usize) -> Self {
-        Self { events: VecDeque::new(), bytes: 0, most: most.max(1), floor }
+        Self { events: VecDeque::new(), bytes: 0, replaced: HashSet::new(), most: most.max(1), floor }
     }
 
     /// Adds the newest change.
     pub(super) fn push(&mut self, event: Event) {
-        self.bytes += cost(&event);
+        self.bytes = self.bytes.saturating_add(cost(&event.object));
+        if let Some(previous) = &event.previous {
+            self.replaced.insert(previous.version);
+            // A newer one is the object of an event that is still here.
+            if previous.version <= self.floor {
+                self.bytes = self.bytes.saturating_add(cost(previous));
+            }
+        }
         self.events.push_back(event);
         while self.events.len() > self.most || (self.bytes > MOST_BYTES && self.events.len() > 1) {
             let Some(oldest) = self.events.pop_front() else { break };
-            self.bytes -= cost(&oldest);
             self.floor = oldest.version;
+            // An object stays as long as the event that replaced it.
+            if !self.replaced.contains(&oldest.version) {
+                self.bytes = self.bytes.saturating_sub(cost(&oldest.object));
+            }
+            if let Some(previous) = &oldest.previous {
+                self.replaced.remove(&previous.version);
+                self.bytes = self.bytes.saturating_sub(cost(previous));
+            }
         }
     }
 
@@ -57,13 +74,14 @@ impl History {
     /// Forgets everything before `version`.
     pub(super) fn cut(&mut self, version: u64) {
         self.events.clear();
+        self.replaced.clear();
         self.bytes = 0;
         self.floor = version;
     }
 }
 
-fn cost(event: &Event) -> usize {
-    event.object.json.len() + EVENT_BYTES
+fn cost(object: &Stored) -> usize {
+    object.json.len().saturating_add(EVENT_BYTES)
 }
 
 #[cfg(test)]
@@ -104,6 +122,31 @@ mod tests {
         history.cut(60);
         assert_eq!(history.after(59).err(), Some(Gone { oldest: 60 }));
         assert_eq!(versions(&history, 60), [0_u64; 0]);
+    }
+
+    #[test]
+    fn what_was_replaced_counts_as_long_as_it_is_held() {
+        let mut history = History::new(0, 1000);
+        // Objects whose own event has left.
+        history.cut(200);
+        for version in 1..=5 {
+            let before = event(version, MOST_BYTES / 4).object;
+            history.push(Event { previous: Some(before), ..event(200 + version, 1) });
+        }
+        assert_eq!(versions(&history, history.floor()), [203, 204, 205]);
+
+        // One object that changes: each state is the object of an event and the previous one of the next, and counts once.
+        history.cut(300);
+        let mut last = event(299, MOST_BYTES / 8).object;
+        for version in 301..=310 {
+            let next = Event { previous: Some(last), ..event(version, MOST_BYTES / 8) };
+            last = Arc::clone(&next.object);
+            history.push(next);
+        }
+        assert_eq!(versions(&history, history.floor()), [305, 306, 307, 308, 309, 310]);
+        history.cut(400);
+        history.push(event(401, 1));
+        assert_eq!(history.bytes, cost(&event(401, 1).object));
     }
 
     #[test]
