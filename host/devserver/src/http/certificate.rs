@@ -10,6 +10,8 @@ use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKe
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use super::random;
+
 const CA_CERTIFICATE: &str = "ca.crt";
 const CA_KEY: &str = "ca.key";
 /// Days for which the certificate of the server is good; a new one is made at every start.
@@ -125,11 +127,22 @@ fn config(certificate: &Certificate, key: &KeyPair) -> io::Result<ServerConfig> 
     Ok(config)
 }
 
+/// Replaces the file by one for its owner only, whoever may read what lies there now.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension(random::uuid());
+    let written = write_new(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        // What is told is why it could not be written.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
 
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -154,5 +167,19 @@ mod tests {
         assert_ne!(Certificates::make(None, address, &[]).unwrap().ca_pem, first.ca_pem);
         std::fs::write(folder.path().join("ca.key"), "no key").unwrap();
         assert!(Certificates::make(Some(folder.path()), address, &[]).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_key_is_its_owners_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("ca.key");
+        std::fs::write(&key, "left by somebody").unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+        Certificates::make(Some(folder.path()), IpAddr::V4(Ipv4Addr::LOCALHOST), &[]).unwrap();
+        assert_eq!(std::fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "ca.crt and ca.key");
     }
 }
