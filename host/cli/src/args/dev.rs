@@ -32,6 +32,9 @@ pub struct DevArgs {
     /// Folder for the compile cache and the control socket [default: one that goes with the command]
     #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
+    /// Seed of the dice of faults with a probability
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub fault_seed: u64,
     /// Log filter [default: calls, what plugins say, revisions, and what goes wrong]
     #[arg(long, value_name = "FILTER")]
     pub log_level: Option<String>,
@@ -73,6 +76,9 @@ pub struct ApiserverArgs {
     /// The first resourceVersion of a server without objects [default: a number made of the time, greater than any of an earlier life]
     #[arg(long, value_name = "VERSION")]
     pub first_version: Option<u64>,
+    /// Seed of the dice of faults with a probability
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub fault_seed: u64,
     /// Log filter; requests are `wharf_devserver::audit=info`
     #[arg(long, value_name = "FILTER", default_value = "warn")]
     pub log_level: String,

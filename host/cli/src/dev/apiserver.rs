@@ -2,9 +2,11 @@
 //! `wharf_devserver`'s.
 
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use serde::Deserialize;
+use tempfile::NamedTempFile;
+use wharf_devserver::fault::Faults;
 use wharf_devserver::{Anonymous, ApiOptions, Authorization as Access, Running, Server, ServerOptions, StoreOptions, Tls, Token};
 use wharf_runtime::telemetry::logging::{self, LogFormat};
 
@@ -64,7 +66,8 @@ fn options(args: &ApiserverArgs) -> Result<ServerOptions, CliError> {
         store: StoreOptions { history, data: args.data.clone(), first_version: args.first_version },
         controllers: !args.no_controllers,
     };
-    Ok(ServerOptions { address: args.bind, tls, anonymous, tokens, authorization: access, ..ServerOptions::new(api) })
+    let faults = Faults::new(args.fault_seed);
+    Ok(ServerOptions { address: args.bind, tls, anonymous, tokens, authorization: access, faults, ..ServerOptions::new(api) })
 }
 
 /// Lines `token,user,uid,"group1,group2"`; uid and groups may be missing, as with kube-apiserver.
@@ -108,26 +111,101 @@ pub(super) async fn stop(running: Running) -> Result<(), CliError> {
     running.stop().await.map_err(failed)
 }
 
-/// Writes the administrator's kubeconfig, for its owner only. It replaces what is there.
-pub(super) fn write_kubeconfig(file: &Path, running: &Running) -> Result<PathBuf, CliError> {
+/// Writes the administrator's kubeconfig, for its owner only. It replaces one of an earlier server, and nothing else.
+///
+/// # Errors
+/// A file that somebody may still need, or one that cannot be written.
+pub(super) fn write_kubeconfig(file: &Path, running: &Running) -> Result<(), CliError> {
+    put(file, &running.kubeconfig())
+}
+
+fn put(file: &Path, text: &str) -> Result<(), CliError> {
     let failed =
         |error: std::io::Error| CliError { source: Some(error.into()), ..CliError::new(exit::CONFIG, format!("write {}", file.display())) };
-    let beside = file.with_extension("part");
-    match std::fs::remove_file(&beside) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
+    match std::fs::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+        Ok(present) if is_replaceable(&present) => {}
+        Ok(_) => {
+            let what = format!("{} is not a kubeconfig of an earlier server: it is left as it is", file.display());
+            return Err(CliError::new(exit::CONFIG, what).hint("name another file by --kubeconfig, or remove this one"));
+        }
     }
-    let mut open = std::fs::OpenOptions::new();
-    let mut written = open.create_new(true).write(true).mode(0o600).open(&beside).map_err(failed)?;
-    written.write_all(running.kubeconfig().as_bytes()).map_err(failed)?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = NamedTempFile::new_in(folder).map_err(failed)?;
+    beside.write_all(text.as_bytes()).map_err(failed)?;
     // Whoever waits for the file finds it whole.
-    std::fs::rename(&beside, file).map_err(failed)?;
-    Ok(file.to_owned())
+    beside.persist(file).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// What is read of a kubeconfig.
+#[derive(Deserialize)]
+struct Kubeconfig {
+    clusters: Vec<Named>,
+    users: Vec<Named>,
+    contexts: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// Whether nothing is lost with a file: it is empty, or has what a kubeconfig of this command has and no more.
+fn is_replaceable(present: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(present) else { return false };
+    let only = |all: &[Named], name: &str| matches!(all, [one] if one.name == name);
+    text.trim().is_empty()
+        || serde_saphyr::from_str::<Kubeconfig>(text)
+            .is_ok_and(|config| only(&config.clusters, "wharf") && only(&config.users, "admin") && only(&config.contexts, "wharf"))
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: ApiserverArgs,
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_replaces_only_one_of_an_earlier_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config");
+        let unrelated = folder.path().join("config.part");
+        std::fs::write(&unrelated, "mine").unwrap();
+        let typed = Typed::parse_from(["apiserver", "--bind", "127.0.0.1:0"]);
+        for _ in 0..2 {
+            let running = start(options(&typed.args).unwrap()).await.unwrap();
+            write_kubeconfig(&file, &running).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), running.kubeconfig());
+            stop(running).await.unwrap();
+        }
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let own = std::fs::read_to_string(&file).unwrap();
+        let foreign = [
+            own.replace("name: wharf", "name: production"),
+            own.replace("name: admin", "name: me"),
+            "clusters: []\nusers: []\ncontexts: []\n".to_owned(),
+            "notes of mine".to_owned(),
+        ];
+        for text in foreign {
+            std::fs::write(&file, &text).unwrap();
+            let error = put(&file, &own).unwrap_err();
+            assert_eq!(error.code, exit::CONFIG, "{text}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
+        std::fs::write(&file, "").unwrap();
+        put(&file, &own).unwrap();
+        assert_eq!(std::fs::read_to_string(&unrelated).unwrap(), "mine");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 
     #[test]
     fn users_are_read_as_kube_apiserver_does() {

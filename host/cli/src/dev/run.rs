@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use wharf_core::plugin::custom_resource_definition;
+use wharf_devserver::fault::Faults;
 use wharf_devserver::{ApiOptions, Running, ServerOptions, StoreOptions};
 use wharf_runtime::app::Host;
 use wharf_runtime::config::{Layer, Settings};
@@ -160,7 +161,7 @@ async fn built(dir: &Path, builder: Option<Builder>) -> Option<Builder> {
 fn options(args: &DevArgs) -> ServerOptions {
     let store = StoreOptions { history: HISTORY, data: args.data.clone(), first_version: None };
     let api = ApiOptions { store, controllers: true };
-    ServerOptions { address: args.bind, ..ServerOptions::new(api) }
+    ServerOptions { address: args.bind, faults: Faults::new(args.fault_seed), ..ServerOptions::new(api) }
 }
 
 /// What every cluster with wharf has.

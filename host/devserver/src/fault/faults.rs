@@ -24,7 +24,8 @@ pub struct Faults {
     seed: u64,
     rules: Mutex<BTreeMap<u64, Held>>,
     open: Mutex<BTreeMap<u64, Listed>>,
-    next: AtomicU64,
+    next_rule: AtomicU64,
+    next_watch: AtomicU64,
 }
 
 /// A rule and what became of it.
@@ -82,7 +83,13 @@ pub(crate) struct OpenWatch {
 impl Faults {
     /// No faults yet. The same seed rolls the same dice.
     pub fn new(seed: u64) -> Arc<Self> {
-        Arc::new(Self { seed, rules: Mutex::default(), open: Mutex::default(), next: AtomicU64::new(1) })
+        Arc::new(Self {
+            seed,
+            rules: Mutex::default(),
+            open: Mutex::default(),
+            next_rule: AtomicU64::new(1),
+            next_watch: AtomicU64::new(1),
+        })
     }
 
     /// Adds a rule; its number removes it. Of several that refuse a request the first counts.
@@ -102,7 +109,7 @@ impl Faults {
         if rules.len() >= MOST_RULES {
             return Err(format!("there are {MOST_RULES} rules already"));
         }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_rule.fetch_add(1, Ordering::Relaxed);
         // Dice of its own: what a rule does depends on the requests that it matches and on no other rule.
         let dice = StdRng::seed_from_u64(self.seed ^ id.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         rules.insert(id, Held { rule, dice, met: 0 });
@@ -175,7 +182,7 @@ impl Faults {
 
     /// Lists a watch among the open ones.
     pub(crate) fn open(self: &Arc<Self>, asked: Asked) -> OpenWatch {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_watch.fetch_add(1, Ordering::Relaxed);
         let wake = Arc::new(Notify::new());
         self.open.lock().insert(id, Listed { asked, cut: None, wake: Arc::clone(&wake) });
         OpenWatch { id, faults: Arc::clone(self), wake }
@@ -285,6 +292,19 @@ mod tests {
         assert_ne!(run(7, false), run(8, false));
         let met = run(7, false).iter().filter(|met| **met).count();
         assert!((30..=90).contains(&met), "{met} of 200");
+    }
+
+    #[test]
+    fn watches_have_no_part_in_the_dice() {
+        let run = |watches: usize| {
+            let faults = Faults::new(7);
+            let open: Vec<_> = (0..watches).map(|_| faults.open(asked("watch", "pods"))).collect();
+            let id = faults.add(Rule { probability: Some(0.5), ..rule(Fault::Fail { code: 500 }) }).unwrap();
+            let met: Vec<bool> = (0..100).map(|_| faults.meet(&asked("get", "pods")).refusal.is_some()).collect();
+            drop(open);
+            (id, met)
+        };
+        assert_eq!(run(0), run(3));
     }
 
     #[test]
