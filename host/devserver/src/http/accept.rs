@@ -110,8 +110,8 @@ pub(crate) fn error_format(accept: Option<&str>) -> Format {
     accept.and_then(|accept| clauses(accept).iter().find_map(|clause| clause.format(Offer::Document))).unwrap_or(Format::Json)
 }
 
-/// Whether a clause names this group, version and kind of a document that has other forms (aggregated discovery).
-/// The first clause of `choices` that the header names is the answer; plain JSON before it is `None`.
+/// The version of the first form that the header names; plain JSON before it is `None`. `choices` are the other forms of a document
+/// (aggregated discovery) by version, group and kind.
 pub(crate) fn first_of<'a>(accept: Option<&str>, choices: &[(&'a str, &str, &str)]) -> Option<&'a str> {
     for clause in clauses(accept?) {
         if clause.format(Offer::Document) != Some(Format::Json) {

@@ -3,8 +3,10 @@
 //!
 //! `WHARF_FUZZ_SECONDS` is how long each target is fed, `WHARF_FUZZ_SEED` the dice.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
@@ -79,7 +81,7 @@ fn definitions() {
     feed("definition", fuzz::definition);
 }
 
-fn feed(target: &str, function: fn(&[u8])) {
+fn feed(target: &'static str, function: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(target);
     let mut seeds: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     seeds.sort();
@@ -87,8 +89,9 @@ fn feed(target: &str, function: fn(&[u8])) {
     let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().expect("a number"));
     let mut dice = StdRng::seed_from_u64(number("WHARF_FUZZ_SEED", 1));
     let long = Duration::from_secs(number("WHARF_FUZZ_SECONDS", 1));
+    let eater = Eater::start(target, function, HANG);
     for seed in &seeds {
-        one(target, function, seed);
+        eater.eat(seed);
     }
     let begin = Instant::now();
     let mut inputs = 0_u64;
@@ -97,20 +100,52 @@ fn feed(target: &str, function: fn(&[u8])) {
         for _ in 0..dice.random_range(1..6) {
             mutate(&mut input, &seeds, &mut dice);
         }
-        one(target, function, &input);
+        eater.eat(&input);
         inputs += 1;
     }
     eprintln!("{target}: {inputs} inputs");
 }
 
-/// A panic or a hang shows the input.
-fn one(target: &str, function: fn(&[u8]), input: &[u8]) {
-    let begin = Instant::now();
-    let done = catch_unwind(AssertUnwindSafe(|| function(input)));
-    let took = begin.elapsed();
-    let shown = || input.escape_ascii().to_string();
-    assert!(done.is_ok(), "{target} panics at {}", shown());
-    assert!(took < HANG, "{target} takes {took:?} for {}", shown());
+/// A target on a thread of its own, which the test outlives if it hangs.
+struct Eater {
+    target: &'static str,
+    inputs: SyncSender<Vec<u8>>,
+    /// Whether it did not panic.
+    outcomes: Receiver<bool>,
+    patience: Duration,
+}
+
+impl Eater {
+    fn start(target: &'static str, function: fn(&[u8]), patience: Duration) -> Self {
+        let (inputs, waiting) = sync_channel::<Vec<u8>>(1);
+        let (tell, outcomes) = sync_channel(1);
+        thread::spawn(move || {
+            for input in waiting {
+                if tell.send(catch_unwind(|| function(&input)).is_ok()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { target, inputs, outcomes, patience }
+    }
+
+    /// A panic or a hang shows the input.
+    fn eat(&self, input: &[u8]) {
+        self.inputs.send(input.to_vec()).unwrap();
+        let (target, outcome) = (self.target, self.outcomes.recv_timeout(self.patience));
+        assert_eq!(outcome, Ok(true), "{target} panics or hangs at {}", input.escape_ascii());
+    }
+}
+
+#[test]
+#[should_panic(expected = "hangs at abc")]
+fn a_hang_is_shown() {
+    fn hang(_: &[u8]) {
+        loop {
+            thread::park();
+        }
+    }
+    Eater::start("hang", hang, Duration::from_millis(1)).eat(b"abc");
 }
 
 fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], dice: &mut StdRng) {
