@@ -276,7 +276,24 @@ async fn the_server_alone() -> Result<()> {
         kubectl(home.path(), &["create", "configmap", "one", "--namespace", "team-a"]).await?;
         let table = kubectl(home.path(), &["get", "configmaps", "--all-namespaces"]).await?;
         ensure!(table.contains("team-a") && table.contains("one"), "{table}");
+        kubectl(home.path(), &["get", "namespaces", "--as", "somebody"]).await?;
+        if !plain {
+            nobody_may_do_nothing(&wharf, home.path()).await?;
+        }
         wharf.interrupt().await?;
     }
+    Ok(())
+}
+
+/// Without the token of the kubeconfig the server tells that it lives, and no more.
+async fn nobody_may_do_nothing(wharf: &Wharf, home: &Path) -> Result<()> {
+    let config = fs::read_to_string(&wharf.kubeconfig)?;
+    let without: Vec<&str> = config.lines().map(|line| if line.contains("token: ") { "      {}" } else { line }).collect();
+    let nobody = home.join("nobody");
+    fs::write(&nobody, without.join("\n"))?;
+    let api = Api::new(&nobody).await?;
+    api.raw("/readyz").await?;
+    let refused = api.raw("/api/v1/namespaces").await.err().context("somebody without a token reads namespaces")?;
+    ensure!(format!("{refused:#}").contains("Unauthorized"), "{refused:#}");
     Ok(())
 }
