@@ -87,7 +87,7 @@ mod tests {
         });
         let set = decode(&text).unwrap();
         assert_eq!(encode(&set), text);
-        let paths: Vec<String> = set.paths().iter().map(|path| super::super::fields::path_text(path)).collect();
+        let paths: Vec<String> = set.paths().iter().map(super::super::fields::path_text).collect();
         let want = [
             ".metadata.finalizers",
             ".metadata.labels",
