@@ -68,20 +68,16 @@ impl Metrics {
 
     /// A registry with all families and no plugin; the guests of each may log so many lines in a second.
     pub fn with_log_lines(log_lines_per_second: u32) -> Arc<Self> {
-        let mut registry = Registry::default();
-        let refused = Counter::default();
+        let (mut registry, refused) = (Registry::default(), Counter::default());
         let queue = queue::QueueMetrics::new(&mut registry, &refused);
         let guest = GuestMetrics::new(&mut registry, &refused, log_lines_per_second);
         let informer = informer::InformerMetrics::new(&mut registry, &refused);
-        let request = RequestMetrics::new(&mut registry, &refused);
-        let rollout = RolloutMetrics::new(&mut registry, &refused);
-        let lease = LeaseMetrics::new(&mut registry, &refused);
-        let status = StatusMetrics::new(&mut registry, &refused);
+        let (request, rollout) = (RequestMetrics::new(&mut registry, &refused), RolloutMetrics::new(&mut registry, &refused));
+        let (lease, status) = (LeaseMetrics::new(&mut registry, &refused), StatusMetrics::new(&mut registry, &refused));
         let compile_duration = buckets::compile();
         registry.register("wharf_compile_duration_seconds", "Time to compile a component that no cache held", compile_duration.clone());
         registry.register("wharf_metric_series_refused", "Series not exposed because their family was full", refused);
-        let checkpoint = CheckpointMetrics::new(&mut registry);
-        let pulled = Pulled::new(&mut registry);
+        let (checkpoint, pulled) = (CheckpointMetrics::new(&mut registry), Pulled::new(&mut registry));
         process::register(&mut registry);
         Arc::new(Self { registry, guest, queue, informer, request, compile_duration, checkpoint, rollout, lease, status, pulled })
     }
