@@ -60,6 +60,7 @@ pub(crate) enum Answer {
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
+    pub(crate) own: Duration,
     pub(crate) peak_memory: u64,
     pub(crate) host_calls: u32,
     pub(crate) log_lines: u32,
@@ -111,9 +112,11 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<Cpu
     let ctx = instance.store.data_mut();
     ctx.end();
     let (log_lines, log_dropped) = ctx.log.counts();
+    let cpu = meter.used().saturating_sub(before);
     let usage = Usage {
         wall: started.elapsed(),
-        cpu: meter.used().saturating_sub(before),
+        cpu,
+        own: cpu.saturating_add(meter.take_rested()),
         peak_memory: ctx.limiter.peak(),
         host_calls: ctx.host_calls,
         log_lines,

@@ -18,6 +18,9 @@ use crate::used::Sums;
 
 /// Hard ceiling of one memory, in bytes; `limits.memory` is usually lower.
 pub(crate) const MAX_MEMORY_BYTES: usize = 256 << 20;
+/// So long an answer that a guest waits for counts at most as its own time: how long a server takes is not its doing,
+/// how often it asks is.
+const OWN_WAIT: Duration = Duration::from_millis(3);
 /// Elements of one table.
 pub(crate) const MAX_TABLE_ELEMENTS: usize = 20_000;
 /// Elements of all tables of an instance together.
@@ -190,6 +193,11 @@ impl Budget {
         self.cpu = self.meter.used().saturating_add(cpu);
     }
 
+    /// The call waits for an answer of a port, or has it.
+    pub(crate) fn asks(&self, asks: bool) {
+        self.meter.asks(asks);
+    }
+
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -224,6 +232,8 @@ pub struct CpuMeter {
     spent: AtomicU64,
     entered: AtomicU64,
     waited: AtomicU64,
+    rested: AtomicU64,
+    asks: AtomicBool,
     yielded: AtomicBool,
     sums: Arc<Sums>,
 }
@@ -232,7 +242,8 @@ impl CpuMeter {
     /// For an instance of the revision that has these sums.
     pub(crate) fn new(sums: Arc<Sums>) -> Self {
         let zero = AtomicU64::default;
-        Self { spent: zero(), entered: zero(), waited: zero(), yielded: AtomicBool::new(false), sums }
+        let flag = AtomicBool::default;
+        Self { spent: zero(), entered: zero(), waited: zero(), rested: zero(), asks: flag(), yielded: flag(), sums }
     }
 
     /// Time of all polls that have ended.
@@ -249,6 +260,17 @@ impl CpuMeter {
     /// Adds time for which the call has waited for its turn.
     pub fn waited(&self, long: Duration) {
         self.waited.fetch_add(u64::try_from(long.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The call waits for an answer of a port, or has it.
+    pub(crate) fn asks(&self, asks: bool) {
+        self.asks.store(asks, Ordering::Relaxed);
+    }
+
+    /// For how long the call has slept since the last question, without what it waited for others; of each answer of a
+    /// port a little is its own.
+    pub(crate) fn take_rested(&self) -> Duration {
+        Duration::from_nanos(self.rested.swap(0, Ordering::Relaxed))
     }
 
     /// The time that was waited since the last question.
@@ -268,13 +290,26 @@ impl CpuMeter {
     /// Runs a future and counts the time of its polls.
     pub(crate) async fn measure<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
+        // Since when it sleeps, and what it had waited for turns by then.
+        let mut sleeps: Option<(Instant, u64)> = None;
         std::future::poll_fn(|cx| {
+            if let Some((since, waited)) = sleeps.take() {
+                // Who wakes up waits for a turn first.
+                let waited = self.waited.load(Ordering::Relaxed).saturating_sub(waited);
+                let rested = since.elapsed().saturating_sub(Duration::from_nanos(waited));
+                let own = if self.asks.load(Ordering::Relaxed) { rested.min(OWN_WAIT) } else { rested };
+                self.rested.fetch_add(u64::try_from(own.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
             self.entered.store(thread_nanos().max(1), Ordering::Relaxed);
             let poll = future.as_mut().poll(cx);
             let entered = self.entered.swap(0, Ordering::Relaxed);
             let nanos = thread_nanos().saturating_sub(entered);
             self.spent.fetch_add(nanos, Ordering::Relaxed);
             self.sums.computed(nanos);
+            // Who gives its thread back after a tick does not sleep.
+            if poll.is_pending() && !self.yielded.load(Ordering::Relaxed) {
+                sleeps = Some((Instant::now(), self.waited.load(Ordering::Relaxed)));
+            }
             poll
         })
         .await

@@ -52,6 +52,9 @@ pub struct CallReport {
     pub wall: Duration,
     /// Processor time of guest and host functions together.
     pub cpu: Duration,
+    /// How long it took by the guest's own doing: `cpu`, what it slept, and 3 ms at most of each answer that it waited for.
+    /// Neither a busy machine nor a slow API server makes it longer.
+    pub own: Duration,
     /// The most memory that the instance had, in bytes.
     pub peak_memory: u64,
     /// Calls of the guest to interfaces of `wharf:plugin`.
@@ -288,9 +291,9 @@ fn report((answer, usage): (Result<Answer, Strike>, Usage)) -> CallReport {
         Answer::Handled(result) => Ok(result),
         Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
     });
-    let Usage { wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
+    let Usage { wall, cpu, own, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
     let waited_instance = waited_slot;
-    CallReport { result, wall, cpu, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
+    CallReport { result, wall, cpu, own, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
 }
 
 fn lost(why: Lost, started: Instant, waited_slot: Duration) -> (Result<Answer, Strike>, Usage) {

@@ -147,10 +147,15 @@ impl Ctx {
 
     /// Waits for a port. A call that is ended meanwhile is known by it.
     async fn port<T>(&mut self, task: JoinHandle<T>) -> Result<T, Lost> {
-        self.in_port = true;
+        self.asks(true);
         let answer = join(task).await;
-        self.in_port = false;
+        self.asks(false);
         answer
+    }
+
+    fn asks(&mut self, asks: bool) {
+        self.in_port = asks;
+        self.budget.asks(asks);
     }
 
     /// All checks but that of the object's name. Returns where the use takes place: `None` for

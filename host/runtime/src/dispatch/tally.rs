@@ -1,10 +1,11 @@
 //! The numbers of one revision's calls, for whoever compares revisions. Owns which calls count;
 //! compares nothing.
 
-use std::ops::Add;
+use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use wharf_core::ledger::Finished;
 
@@ -33,7 +34,7 @@ pub enum Ended {
 }
 
 impl Tally {
-    /// A call has ended.
+    /// A call has ended, which took so long by its own doing.
     pub fn count(&self, ended: Ended, took: Duration) {
         if ended == Ended::Excused {
             return;
@@ -62,7 +63,7 @@ impl Tally {
 }
 
 /// The numbers of a revision's calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
     /// Calls that ended, but for those that it is not to blame for.
     pub calls: u64,
@@ -70,7 +71,7 @@ pub struct Numbers {
     pub failures: u64,
     /// Those of them that trapped or went beyond a limit.
     pub strikes: u64,
-    /// Time of all calls together.
+    /// What all calls together took of their own: waiting for others is not in it.
     pub micros: u64,
 }
 
@@ -80,7 +81,7 @@ impl Numbers {
         of.saturating_mul(100).checked_div(self.calls).unwrap_or_default()
     }
 
-    /// How long a call takes.
+    /// How long a call takes, without what it waits for others.
     pub fn mean(self) -> Duration {
         Duration::from_micros(self.micros.checked_div(self.calls).unwrap_or_default())
     }
@@ -95,6 +96,19 @@ impl Add for Numbers {
             failures: self.failures.saturating_add(more.failures),
             strikes: self.strikes.saturating_add(more.strikes),
             micros: self.micros.saturating_add(more.micros),
+        }
+    }
+}
+
+impl Sub for Numbers {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(before.calls),
+            failures: self.failures.saturating_sub(before.failures),
+            strikes: self.strikes.saturating_sub(before.strikes),
+            micros: self.micros.saturating_sub(before.micros),
         }
     }
 }
@@ -126,6 +140,7 @@ mod tests {
         assert_eq!(numbers, Numbers { calls: 3, failures: 2, strikes: 1, micros: 6000 });
         assert_eq!((numbers.percent(numbers.failures), numbers.mean()), (66, Duration::from_millis(2)));
         assert_eq!(numbers + numbers, Numbers { calls: 6, failures: 4, strikes: 2, micros: 12000 });
+        assert_eq!(numbers + numbers - numbers, numbers);
         assert_eq!((Numbers::default().percent(1), Numbers::default().mean()), (0, Duration::ZERO));
     }
 }

@@ -87,7 +87,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     let ended = ending(&finished, &serving);
     // Of a key that goes on failing, or has failed before this revision, only the first call says something of it.
     if delivery.attempt <= 1 {
-        serving.tally.count(Ended::from(&finished), report.wall);
+        serving.tally.count(Ended::from(&finished), report.own);
     }
     dispatcher.streak.count(&finished, delivery.attempt);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);

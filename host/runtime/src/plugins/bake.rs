@@ -8,11 +8,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::dispatch::Numbers;
 
 /// Strikes from which on they count.
 const STRIKES: u64 = 3;
-/// Calls from which on failures and times count.
+/// Calls from which on a revision is known: failures and times count of those that are.
 const CALLS: u64 = 20;
 /// The part of calls that may fail more than before, in percent.
 const FAILURES: u64 = 25;
@@ -31,7 +33,7 @@ pub enum Worse {
 }
 
 /// What is known of the last revision that was good.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Good {
     identity: String,
     numbers: Numbers,
@@ -47,7 +49,7 @@ impl Good {
         *self = Self { identity: identity.to_owned(), numbers: before + numbers };
     }
 
-    /// Its numbers; none are known of a host's first revision.
+    /// Its numbers; none are known of a plugin's first revision.
     pub fn numbers(&self) -> Numbers {
         self.numbers
     }
@@ -55,18 +57,21 @@ impl Good {
 
 /// Compares a new revision with the one before it, of which nothing may be known.
 pub fn worse(old: Numbers, new: Numbers) -> Option<Worse> {
-    // Twice as many are no accident, whatever there were before; also if they are less than one in a hundred.
+    let known = old.calls >= CALLS;
+    // Twice as many are no accident, whatever there were before; also if they are less than one in a hundred. But what
+    // cannot be compared may have been so always, unless every other call strikes.
     let part = |of: u64, calls: u64| u128::from(of) * u128::from(calls.max(1));
-    if new.strikes >= STRIKES && part(new.strikes, old.calls) > 2 * part(old.strikes, new.calls) {
+    let more = part(new.strikes, old.calls) > 2 * part(old.strikes, new.calls);
+    if new.strikes >= STRIKES && more && (known || new.strikes >= new.calls.div_ceil(2)) {
         return Some(Worse::Strikes(old, new));
     }
-    if new.calls < CALLS {
+    if !known || new.calls < CALLS {
         return None;
     }
     if new.percent(new.failures) >= old.percent(old.failures) + FAILURES {
         return Some(Worse::Failures(old, new));
     }
-    let slower = old.calls >= CALLS && new.mean() > old.mean() * SLOWER.0 && new.mean() > old.mean() + SLOWER.1;
+    let slower = new.mean() > old.mean() * SLOWER.0 && new.mean() > old.mean() + SLOWER.1;
     slower.then_some(Worse::Slower(old, new))
 }
 
@@ -151,6 +156,19 @@ mod tests {
         // Enough, and as slow.
         good.served("c", numbers(20, 0, 0, 400));
         assert_eq!(worse(good.numbers(), numbers(20, 0, 0, 400)), None);
+    }
+
+    #[test]
+    fn what_is_usual_is_no_sign_if_it_is_not_known() {
+        for unknown in [Numbers::default(), numbers(19, 0, 0, 1)] {
+            assert_eq!(worse(unknown, numbers(100, 25, 0, 1)), None);
+            assert_eq!(worse(unknown, numbers(10_000, 3, 3, 1)), None);
+            // But who strikes nearly always is found out.
+            assert!(matches!(worse(unknown, numbers(3, 3, 3, 1)), Some(Worse::Strikes(..))));
+            assert!(matches!(worse(unknown, numbers(101, 51, 51, 1)), Some(Worse::Strikes(..))));
+        }
+        // As before, as far as one can see.
+        assert_eq!(worse(numbers(3, 3, 3, 1), numbers(3, 3, 3, 1)), None);
     }
 
     #[test]

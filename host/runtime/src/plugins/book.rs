@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::bake::Good;
+
 /// Longer messages are cut, in characters.
 const MAX_MESSAGE: usize = 1024;
 
@@ -16,6 +18,8 @@ pub struct Book {
     pub paused: bool,
     /// The last document that could be read says `suspend: true`.
     pub suspended: bool,
+    /// What a new revision is compared with.
+    pub measure: Good,
     /// The oldest first.
     pub revisions: Vec<Kept>,
 }

@@ -28,6 +28,7 @@ mod settle;
 pub mod sources;
 pub mod stage;
 mod task;
+mod trial;
 
 pub use desired::{Desired, Origin, Refusal, Wish, Wishes};
 pub use registry::{PluginState, PluginStatus, Registry};

@@ -8,11 +8,11 @@ use tokio::time::timeout;
 use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
-use super::book::{Book, Standing};
+use super::book::Book;
 use super::desired::Refusal;
 use super::registry::Registry;
-use super::task::{Goal, Task, rolled_back};
-use crate::telemetry::events::{PluginHeld, PluginWithdrawn};
+use super::task::{Goal, Task};
+use crate::telemetry::events::PluginHeld;
 
 /// A task that does not answer for so long is exchanging a revision.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -68,12 +68,16 @@ impl Task {
     /// Does what an operator asks.
     pub(super) async fn obey(&mut self, order: Order, goal: Option<Goal>) -> Option<Goal> {
         let Order { what, answer } = order;
+        // Whoever asked was told that nothing has become of it.
+        if answer.is_closed() {
+            return goal;
+        }
         let (said, next) = match what {
             Ordered::Reload => {
                 self.forgiven = true;
                 (Ok("is loaded again".to_owned()), Some(Goal::Wish))
             }
-            Ordered::Rollback(to) => match self.rollback(to).await {
+            Ordered::Rollback(to) => match self.rollback(to, goal.as_ref()).await {
                 Ok((text, next)) => (Ok(text), Some(next)),
                 Err(refusal) => (Err(refusal), goal),
             },
@@ -101,7 +105,7 @@ impl Task {
         next
     }
 
-    async fn rollback(&mut self, to: Option<u64>) -> Result<(String, Goal), Refusal> {
+    async fn rollback(&mut self, to: Option<u64>, goal: Option<&Goal>) -> Result<(String, Goal), Refusal> {
         let refuse =
             |message: String| Refusal { hint: "`wharf history` lists the revisions".into(), ..Refusal::new(Reason::RolledBack, message) };
         let serving = self.served.as_ref().map(|served| served.number);
@@ -113,11 +117,7 @@ impl Task {
             None => book.before(number).cloned().ok_or_else(|| refuse("there is no revision before it".into()))?,
         };
         let why = format!("an operator went back to revision {}", target.number);
-        self.bake = None;
-        self.record.judge(number, Standing::Withdrawn, &why).await;
-        PluginWithdrawn { plugin: &self.label, number, back_to: target.number, why: &why }.emit(&self.registry.shared.metrics);
-        let bad = self.record.book().numbered(number).cloned();
-        self.refuse(bad.as_ref().map_or_else(|| refuse(why.clone()), rolled_back));
-        Ok((format!("goes back from revision {number} to {}", target.number), Goal::Before(target, Some(number))))
+        let said = format!("goes back from revision {number} to {}", target.number);
+        Ok((said, self.withdraw(number, target, &why, goal).await))
     }
 }

@@ -9,6 +9,7 @@ use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName, read_document};
 
 use super::book::{Book, Kept, Standing, now};
+use crate::dispatch::Numbers;
 use super::desired::Refusal;
 use super::revisions::Revisions;
 use crate::lease::Tenure;
@@ -80,9 +81,13 @@ impl Record {
         };
         let standing = self.book.serves(kept);
         self.save(Some((digest.to_owned(), wasm))).await;
-        let since = self.book.numbered(number).map_or_else(now, |kept| kept.since);
-        let left = document.bake.saturating_sub(Duration::from_secs(now().saturating_sub(since)));
-        (standing == Standing::New).then_some(left)
+        // Also after a restart: what it had done until then is not known any more.
+        (standing == Standing::New).then_some(document.bake)
+    }
+
+    /// Notes what a good revision has done before another one takes its place; it is kept with that.
+    pub(super) fn measure(&mut self, identity: &str, numbers: Numbers) {
+        self.book.measure.served(identity, numbers);
     }
 
     /// Notes what became of a revision.

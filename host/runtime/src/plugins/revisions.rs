@@ -206,7 +206,7 @@ mod tests {
         again
             .save(
                 &other,
-                &mut Book { paused: true, suspended: false, revisions: vec![kept(1, Standing::Good, &4_u64.to_le_bytes())] },
+                &mut Book { paused: true, revisions: vec![kept(1, Standing::Good, &4_u64.to_le_bytes())], ..Book::default() },
                 None,
             )
             .unwrap();
@@ -225,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let guard = PluginName::new("team-a", "guard").unwrap();
         let revisions = Revisions::open(folder.path(), 3).unwrap();
-        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
+        let mut book = Book { revisions: vec![kept(1, Standing::Good, b"wasm")], ..Book::default() };
         revisions.save(&guard, &mut book, Some((&digest(b"wasm"), b"wasm"))).unwrap();
         let path = revisions.component_path(&digest(b"wasm")).unwrap();
         fs::write(&path, b"wasn").unwrap();

@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName};
 
 use super::account::{self, Account};
-use super::bake::{Good, Worse, worse};
 use super::book::{Kept, Standing};
 use super::desired::{Desired, Refusal, Wish};
 use super::identity::identity;
@@ -25,15 +24,13 @@ use super::progress::{Progress, Step};
 use super::record::Record;
 use super::registry::{PluginState, Registry, Status};
 use super::stage::{Loaded, Staged};
+use super::trial::Bake;
 use crate::dispatch::{Dispatcher, Numbers, Replaying, Serving, Subscribed, Tally};
-use crate::telemetry::events::{PluginHeld, PluginRefused, PluginServing, PluginWithdrawn};
+use crate::telemetry::events::{PluginHeld, PluginRefused, PluginServing};
 
 /// Staging that was refused is tried again after this time: a missing kind's rights or an
 /// unreachable server may have changed without the plugin's file changing.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
-
-/// How often the numbers of a revision that bakes are looked at; each strike is looked at at once.
-const BAKE_LOOK: Duration = Duration::from_secs(1);
 
 /// What the task is about to do.
 pub(super) enum Goal {
@@ -72,16 +69,12 @@ struct Ready {
 
 /// What serves.
 pub(super) struct Served {
-    document: Arc<PluginDocument>,
+    pub(super) document: Arc<PluginDocument>,
     identity: String,
     pub(super) number: u64,
-    tally: Arc<Tally>,
-}
-
-/// A revision that is compared with the one before.
-pub(super) struct Bake {
-    until: Instant,
-    before: Numbers,
+    pub(super) tally: Arc<Tally>,
+    /// Of the wish that it met, or stands in for.
+    pub(super) generation: Option<u64>,
 }
 
 /// The task of one plugin.
@@ -94,16 +87,18 @@ pub(super) struct Task {
     pub(super) record: Record,
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
-    good: Good,
     /// Keeps the watches of what was staged on standby until it is staged again.
     warm: Option<Arc<Subscribed>>,
     /// Of the revision that serves.
     account: Account,
     /// A wish that was withdrawn is to be staged all the same.
     pub(super) forgiven: bool,
-    refused: bool,
-    /// Of the wish that is being met.
-    generation: Option<u64>,
+    /// What is wished was refused, or the way back: it is tried again after a while.
+    pub(super) refused: bool,
+    /// A wish came that was not worked on yet, or gave way to something that goes first.
+    pub(super) newer: bool,
+    /// Of the wish that the state speaks of.
+    pub(super) generation: Option<u64>,
 }
 
 impl Task {
@@ -111,7 +106,6 @@ impl Task {
         let label = Arc::from(name.to_string());
         let progress = status.lock().progress.clone();
         let record = Record::new(registry.revisions.clone(), name, registry.shared.tenure.clone());
-        let (served, bake, good) = (None, None, Good::default());
         let registry = Arc::clone(registry);
         Self {
             label,
@@ -120,13 +114,13 @@ impl Task {
             status,
             progress,
             record,
-            served,
-            bake,
-            good,
+            served: None,
+            bake: None,
             warm: None,
             account: Account::Settled,
             forgiven: false,
             refused: false,
+            newer: false,
             generation: None,
         }
     }
@@ -135,18 +129,22 @@ impl Task {
     pub(super) async fn run(mut self, mut wishes: watch::Receiver<Wish>, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
         self.record.read().await;
         self.hold();
-        let (mut goal, mut newer) = (Some(Goal::Wish), false);
+        let mut goal = Some(Goal::Wish);
         loop {
             // A wish that came during an exchange, or before one that goes first, is met afterwards.
             let Wish { generation, desired: wish, .. } = {
                 let now = wishes.borrow_and_update();
-                newer |= now.has_changed();
+                self.newer |= now.has_changed();
                 now.clone()
             };
-            if newer && !matches!(goal, Some(Goal::Before(_, Some(_)))) {
-                (goal, newer) = (Some(Goal::Wish), false);
+            let goes_back = matches!(goal, Some(Goal::Before(_, Some(_))));
+            if self.newer && !goes_back {
+                (goal, self.newer) = (Some(Goal::Wish), false);
             }
-            self.generation = generation;
+            self.generation = match &self.served {
+                Some(served) if goes_back => served.generation,
+                _ => generation,
+            };
             // Until a document can be read that says otherwise.
             if wish.as_ref().is_ok_and(|desired| !desired.document.suspend) {
                 self.record.suspend(false).await;
@@ -159,7 +157,7 @@ impl Task {
                     // A newer wish ends the staging of an older one: nothing of it serves yet. But a revision that was
                     // withdrawn goes first.
                     Ok(()) => {
-                        newer = true;
+                        self.newer = true;
                         goal
                     }
                     Err(_) => return,
@@ -246,6 +244,10 @@ impl Task {
             }
             Reached::Serves(digest) => {
                 self.forgiven = false;
+                if let Some(served) = &mut self.served {
+                    served.generation = self.generation;
+                }
+                self.try_once_more().await;
                 self.rest();
                 // Only then it is news: another wish was refused in between.
                 if let Some(serving) = self.dispatcher.serving().filter(|_| self.set(PluginState::Serving)) {
@@ -300,10 +302,9 @@ impl Task {
             tally: Arc::clone(&tally),
         };
         let replaying = withdrawn.map_or(Replaying::Policy(document.replay), Replaying::Withdrawn);
-        // A revision whose time is over without a verdict has done no harm that is known of. One that was withdrawn is no
-        // measure for those that follow.
-        if let Some(served) = self.served.as_ref().filter(|_| self.bake.is_none() && withdrawn.is_none()) {
-            self.good.served(&served.identity, served.tally.numbers());
+        // One that is on trial, or was withdrawn, is no measure for those that follow.
+        if let Some(served) = self.served.as_ref().filter(|_| self.standing() == Some(Standing::Good)) {
+            self.record.measure(&served.identity, served.tally.numbers());
         }
         let swapped = self.served.is_some();
         // Dropping the old subscriptions stops the watches that nobody needs any more.
@@ -323,13 +324,13 @@ impl Task {
             self.registry.shared.metrics.stands_in(&self.label);
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
-        self.bake = bake.map(|left| Bake { until: Instant::now() + left, before: self.good.numbers() });
+        self.bake = bake.map(|left| Bake::new(left, self.record.book().measure.numbers(), Numbers::default()));
         let account = document.service_account.clone();
         if self.served.as_ref().is_none_or(|served| served.document.service_account != account) {
             self.note_account(Account::Settled);
         }
         self.account = if account.is_some() { Account::Unknown } else { Account::Settled };
-        self.served = Some(Served { document, identity, number, tally });
+        self.served = Some(Served { document, identity, number, tally, generation: self.generation });
         self.forgiven = false;
         self.rest();
     }
@@ -354,50 +355,11 @@ impl Task {
         }
     }
 
-    /// How a revision that bakes has proved itself: worse in something, or not.
-    async fn baked(&self) -> Option<Worse> {
-        let (Some(bake), Some(served)) = (&self.bake, &self.served) else { return None };
-        loop {
-            if let Some(worse) = worse(bake.before, served.tally.numbers()) {
-                return Some(worse);
-            }
-            tokio::select! {
-                () = sleep_until(bake.until) => return None,
-                () = served.tally.struck() => {}
-                () = sleep(BAKE_LOOK) => {}
-            }
-        }
-    }
-
-    /// A revision has baked: it is good, or is withdrawn in favour of the last good one.
-    async fn judge(&mut self, verdict: Option<Worse>, goal: Option<Goal>) -> Option<Goal> {
-        self.bake = None;
-        let Some(number) = self.served.as_ref().map(|served| served.number) else { return goal };
-        match verdict {
-            None => {
-                self.record.judge(number, Standing::Good, "").await;
-                self.rest();
-                goal
-            }
-            Some(worse) => self.withdraw(number, &worse.to_string()).await.or(goal),
-        }
-    }
-
-    /// Withdraws a revision, if there is one to go back to.
-    async fn withdraw(&mut self, number: u64, why: &str) -> Option<Goal> {
-        let good = self.record.book().good().cloned()?;
-        self.bake = None;
-        self.record.judge(number, Standing::Withdrawn, why).await;
-        let bad = self.record.book().numbered(number).cloned()?;
-        PluginWithdrawn { plugin: &self.label, number, back_to: good.number, why }.emit(&self.registry.shared.metrics);
-        self.refuse(rolled_back(&bad));
-        Some(Goal::Before(good, Some(number)))
-    }
-
     /// The goal was not reached. What serves goes on; if nothing does, the last good revision will.
     fn fail(&mut self, refusal: Refusal, goal: Option<Goal>) -> Option<Goal> {
         self.progress.rest();
-        self.refused = true;
+        // What was withdrawn is not tried again; but as long as it serves, the way back is.
+        self.refused = refusal.reason != Reason::RolledBack || self.standing() == Some(Standing::Withdrawn);
         self.forgiven = false;
         let before = matches!(goal, Some(Goal::Before(..)));
         self.refuse(refusal);
@@ -433,12 +395,12 @@ impl Task {
     }
 
     /// No step is under way but that of baking.
-    fn rest(&self) {
+    pub(super) fn rest(&self) {
         if self.bake.is_some() { self.progress.begin(Step::Bake) } else { self.progress.rest() }
     }
 
     /// Keys are handed out, or not.
-    pub(super) fn hold(&self) {
+    pub(super) fn hold(&mut self) {
         let paused = self.record.book().paused;
         let suspended = self.record.book().suspended;
         {
@@ -446,6 +408,9 @@ impl Task {
             (status.paused, status.suspended) = (paused, suspended);
         }
         self.dispatcher.hold(paused || suspended);
+        if let Some(bake) = &mut self.bake {
+            bake.hold(paused || suspended);
+        }
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn report(wall: Duration, result: Answer) -> CallReport {
         result,
         wall,
         cpu: Duration::ZERO,
+        own: wall,
         peak_memory: 0,
         host_calls: 0,
         log_lines: 0,

@@ -126,6 +126,7 @@ impl Callee for Native {
             result: Ok(Ok(Outcome::Done)),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
+            own: Duration::ZERO,
             peak_memory: 0,
             host_calls: 0,
             log_lines: 0,

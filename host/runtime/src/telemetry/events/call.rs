@@ -177,6 +177,7 @@ mod tests {
             result,
             wall: Duration::from_millis(12),
             cpu: Duration::from_millis(3),
+            own: Duration::from_millis(4),
             peak_memory: 1 << 20,
             host_calls: 2,
             log_lines: 1,
