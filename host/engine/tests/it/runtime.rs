@@ -130,3 +130,15 @@ async fn an_engine_may_be_dropped_anywhere() {
     assert_eq!(ok.call(delivery(Event::Add, OBJECT)).await.result, Ok(Ok(Outcome::Done)));
     drop(ok);
 }
+
+/// Each of its thirty reads asks twice: where objects of the kind live, and for the object.
+#[tokio::test]
+async fn a_slow_answer_is_the_guests_own_time_for_a_moment_only() {
+    let engine = engine(2);
+    let ports = Recorder::with(Get::Slow(Duration::from_millis(20)));
+    let revision = reader(&engine, "waits", endless(), &ports).await;
+    let report = revision.call(delivery(Event::Add, READS)).await;
+    let waits = report.own - report.cpu;
+    assert_eq!(report.host_calls, 30);
+    assert!((Duration::from_millis(90)..=Duration::from_millis(180)).contains(&waits), "{report:?}");
+}

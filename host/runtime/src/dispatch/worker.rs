@@ -1,13 +1,16 @@
 //! One worker: takes a key, decides by the store as it is now, calls the guest, and
 //! records how the call ended.
 //!
-//! At most one call per key is in flight because the queue never hands a key out twice;
-//! a worker that is aborted or panics gives its key back through the queue's guard.
+//! At most one call per key is in flight because the queue never hands a key out twice. What
+//! has begun and did not end is due in the ledger; where that was a defect of the host's, the
+//! worker goes on and the key comes back after a while.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 use wharf_core::ledger::{Call, Finished, Here, Mark, Next, Start, Token};
@@ -39,7 +42,8 @@ const STRETCH: (u32, Duration) = (32, Duration::from_millis(1));
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
     let (mut keys, mut busy) = (0, Duration::ZERO);
     while let Some((item, admitted)) = next(&dispatcher, index).await {
-        let (through, took) = work(&dispatcher, &item, admitted).await;
+        let worked = AssertUnwindSafe(work(&dispatcher, &item, admitted)).catch_unwind().await;
+        let (through, took) = worked.unwrap_or_else(|_| broke_off(&dispatcher, &item));
         if through {
             dispatcher.through(item.key());
         }
@@ -50,6 +54,15 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
             yield_now().await;
         }
     }
+}
+
+/// A panic, whose own message is in the host's log. The key comes back after its backoff.
+fn broke_off(dispatcher: &Dispatcher, item: &Item<TargetKey>) -> (bool, Duration) {
+    let (key, reason) = (item.key(), Reason::HostError);
+    tracing::error!(target: "wharf::plugin", plugin = &*dispatcher.label, %key, %reason, hint = reason.hint(), "worker broke off");
+    let after = Some(dispatcher.queue.backoff(key));
+    dispatcher.queue.add_with(key.clone(), Add { priority: item.priority(), after, ..Add::default() });
+    (false, Duration::ZERO)
 }
 
 /// What a worker does with a key.

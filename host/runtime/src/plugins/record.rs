@@ -9,9 +9,9 @@ use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName, read_document};
 
 use super::book::{Book, Kept, Standing, now};
-use crate::dispatch::Numbers;
 use super::desired::Refusal;
 use super::revisions::Revisions;
+use crate::dispatch::Numbers;
 use crate::lease::Tenure;
 
 /// The revisions of one plugin.

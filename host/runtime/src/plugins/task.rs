@@ -5,9 +5,11 @@
 //! latest. Whatever fails on the way changes nothing that serves; where nothing serves yet, the last
 //! revision that was good does.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -125,8 +127,21 @@ impl Task {
         }
     }
 
-    /// Works until stopped.
-    pub(super) async fn run(mut self, mut wishes: watch::Receiver<Wish>, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
+    /// Works until stopped. After a defect of the host's what serves goes on, and it is said that nothing else will.
+    pub(super) async fn run(self, wishes: watch::Receiver<Wish>, orders: mpsc::Receiver<Order>, stop: CancellationToken) {
+        let (registry, status, label) = (Arc::clone(&self.registry), Arc::clone(&self.status), Arc::clone(&self.label));
+        if AssertUnwindSafe(self.work(wishes, orders, stop)).catch_unwind().await.is_ok() {
+            return;
+        }
+        let refusal =
+            Refusal::new(Reason::HostError, "the host's task of this plugin has panicked; nothing is staged until the host is restarted");
+        let mut status = status.lock();
+        let (reason, error, hint) = (refusal.reason, &refusal.message, &refusal.hint);
+        PluginRefused { plugin: &label, reason, error, hint, serving: !status.revision.is_empty() }.emit(&registry.shared.metrics);
+        (status.state, status.since) = (PluginState::Refused(refusal), Instant::now());
+    }
+
+    async fn work(mut self, mut wishes: watch::Receiver<Wish>, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
         self.record.read().await;
         self.hold();
         let mut goal = Some(Goal::Wish);

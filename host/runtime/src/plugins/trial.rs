@@ -106,3 +106,26 @@ impl Task {
         self.record.book().numbered(number).map(|kept| kept.standing)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_it_is_held_does_not_count() {
+        let long = Duration::from_secs(60);
+        let mut bake = Bake::new(long, Numbers::default(), Numbers::default());
+        bake.hold(false);
+        advance(Duration::from_secs(10)).await;
+        for _ in 0..2 {
+            bake.hold(true);
+            advance(Duration::from_secs(100)).await;
+            bake.hold(true);
+            advance(Duration::from_secs(100)).await;
+            bake.hold(false);
+        }
+        assert_eq!(bake.until - Instant::now(), Duration::from_secs(50));
+    }
+}

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod cluster;
+mod defects;
 mod every_event;
 mod every_version;
 mod filters;

@@ -19,7 +19,7 @@ pub(crate) enum Broken {
     Describe,
     /// Each instance traps in its third call.
     ThirdEvent,
-    /// Its calls take much longer.
+    /// Its calls compute for much longer.
     Slow,
     /// Each call takes memory until there is none. One that keeps a little of each call is contained by itself: its instance goes.
     Leak,
@@ -28,7 +28,7 @@ pub(crate) enum Broken {
 impl Broken {
     /// All kinds, in the order in which they come.
     pub(crate) const ALL: &[Self] = &[Self::Bytes, Self::ThirdEvent, Self::Grants, Self::Slow, Self::Describe, Self::Leak];
-    /// Those that are found out by what they do, not by how long it takes: the sample of every test run.
+    /// Those that are found out within a few calls, or before any: the sample of every test run.
     pub(crate) const CERTAIN: &[Self] = &[Self::Bytes, Self::ThirdEvent, Self::Grants, Self::Describe];
 }
 

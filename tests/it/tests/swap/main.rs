@@ -35,14 +35,18 @@ async fn swaps_under_load_lose_and_double_nothing() -> Result<()> {
         Err(_) => Kind::Real,
     };
     let mut stage = Stage::new(kind).await?;
-    let stream = Stream::start(&stage.cluster, stage.namespace(), rate);
+    let mut stream = Stream::start(&stage.cluster, stage.namespace(), rate);
     // What is compared with what comes then; every object was there at least once.
     let quiet = swaps.max(2000);
     until("the first changes", DEADLINE, async || Ok((stream.written().0 >= quiet).then_some(()))).await?;
-    if let Err(error) = exchange(&mut stage, swaps).await {
+    // Without changes no revision is found out.
+    let exchanged = tokio::select! {
+        exchanged = exchange(&mut stage, swaps) => exchanged,
+        error = stream.breaks() => Err(error),
+    };
+    if let Err(error) = exchanged {
         let witness = stage.witness.lock().clone();
         eprintln!("{}\n{}", witness.figures(), witness.problems().join("\n"));
-        // Without changes no revision is found out: did they come still?
         let (written, time) = stream.written();
         let writers = timeout(Duration::from_secs(5), stream.finish()).await;
         eprintln!("{written} changes in {time:?}; writers: {:?}", writers.map(|ended| ended.map(|books| books.writes)));
@@ -70,7 +74,7 @@ async fn exchange(stage: &mut Stage, swaps: u64) -> Result<()> {
     for (phase, every) in [(Phase::Swaps, u64::MAX), (Phase::Broken, ONE_BROKEN_OF)] {
         stage.witness.lock().phase = phase;
         let begun = Instant::now();
-        // A slow one is compared by time, which a busy machine has little of.
+        // A slow one computes for many seconds before it is found out.
         let kinds = if std::env::var_os(SWAPS).is_some() { Broken::ALL } else { Broken::CERTAIN };
         let mut kinds = kinds.iter().copied().cycle();
         for (count, candidate) in (1..=swaps).zip(&mut candidates) {

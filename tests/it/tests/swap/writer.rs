@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -52,6 +52,15 @@ impl Stream {
     /// How many changes were made, and in which time.
     pub(crate) fn written(&self) -> (u64, Duration) {
         (self.written.load(Ordering::Relaxed), self.begun.elapsed())
+    }
+
+    /// Waits for the end of a writer: until they are told to end none does but by an error. Cancel safe.
+    pub(crate) async fn breaks(&mut self) -> Error {
+        match self.writers.join_next().await {
+            Some(Ok(Err(error))) => error.context("a writer ended"),
+            Some(Err(error)) => Error::new(error).context("a writer broke off"),
+            Some(Ok(Ok(_))) | None => anyhow!("a writer ended, and nobody told it to"),
+        }
     }
 
     /// Ends it.
