@@ -439,3 +439,6 @@ fn short(digest: &str) -> &str {
     let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
     hex.get(..12).unwrap_or(hex)
 }
+
+#[cfg(test)]
+mod tests;
