@@ -300,6 +300,7 @@ impl CpuMeter {
                 let own = if self.asks.load(Ordering::Relaxed) { rested.min(OWN_WAIT) } else { rested };
                 self.rested.fetch_add(u64::try_from(own.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
             }
+            self.yielded.store(false, Ordering::Relaxed);
             self.entered.store(thread_nanos().max(1), Ordering::Relaxed);
             let poll = future.as_mut().poll(cx);
             let entered = self.entered.swap(0, Ordering::Relaxed);
