@@ -82,30 +82,30 @@ const POD: &[Entry] = &[
     ("status.nominatedNodeName", &["/status/nominatedNodeName"], ""),
 ];
 
-// An Event may have been written by either API; each names the same fields in its own way.
+// Events are selected in the shape in which they are kept, core's, whichever API asks.
 const CORE_EVENT: &[Entry] = &[
-    ("involvedObject.kind", &["/involvedObject/kind", "/regarding/kind"], ""),
-    ("involvedObject.namespace", &["/involvedObject/namespace", "/regarding/namespace"], ""),
-    ("involvedObject.name", &["/involvedObject/name", "/regarding/name"], ""),
-    ("involvedObject.uid", &["/involvedObject/uid", "/regarding/uid"], ""),
-    ("involvedObject.apiVersion", &["/involvedObject/apiVersion", "/regarding/apiVersion"], ""),
-    ("involvedObject.resourceVersion", &["/involvedObject/resourceVersion", "/regarding/resourceVersion"], ""),
-    ("involvedObject.fieldPath", &["/involvedObject/fieldPath", "/regarding/fieldPath"], ""),
+    ("involvedObject.kind", &["/involvedObject/kind"], ""),
+    ("involvedObject.namespace", &["/involvedObject/namespace"], ""),
+    ("involvedObject.name", &["/involvedObject/name"], ""),
+    ("involvedObject.uid", &["/involvedObject/uid"], ""),
+    ("involvedObject.apiVersion", &["/involvedObject/apiVersion"], ""),
+    ("involvedObject.resourceVersion", &["/involvedObject/resourceVersion"], ""),
+    ("involvedObject.fieldPath", &["/involvedObject/fieldPath"], ""),
     ("reason", &["/reason"], ""),
-    ("reportingComponent", &["/reportingComponent", "/reportingController"], ""),
-    ("source", &["/source/component", "/deprecatedSource/component", "/reportingComponent", "/reportingController"], ""),
+    ("reportingComponent", &["/reportingComponent"], ""),
+    ("source", &["/source/component", "/reportingComponent"], ""),
     ("type", &["/type"], ""),
 ];
 
 const EVENT: &[Entry] = &[
-    ("regarding.kind", &["/regarding/kind", "/involvedObject/kind"], ""),
-    ("regarding.namespace", &["/regarding/namespace", "/involvedObject/namespace"], ""),
-    ("regarding.name", &["/regarding/name", "/involvedObject/name"], ""),
-    ("regarding.uid", &["/regarding/uid", "/involvedObject/uid"], ""),
-    ("regarding.apiVersion", &["/regarding/apiVersion", "/involvedObject/apiVersion"], ""),
-    ("regarding.resourceVersion", &["/regarding/resourceVersion", "/involvedObject/resourceVersion"], ""),
-    ("regarding.fieldPath", &["/regarding/fieldPath", "/involvedObject/fieldPath"], ""),
+    ("regarding.kind", &["/involvedObject/kind"], ""),
+    ("regarding.namespace", &["/involvedObject/namespace"], ""),
+    ("regarding.name", &["/involvedObject/name"], ""),
+    ("regarding.uid", &["/involvedObject/uid"], ""),
+    ("regarding.apiVersion", &["/involvedObject/apiVersion"], ""),
+    ("regarding.resourceVersion", &["/involvedObject/resourceVersion"], ""),
+    ("regarding.fieldPath", &["/involvedObject/fieldPath"], ""),
     ("reason", &["/reason"], ""),
-    ("reportingController", &["/reportingController", "/reportingComponent"], ""),
+    ("reportingController", &["/reportingComponent"], ""),
     ("type", &["/type"], ""),
 ];
