@@ -28,6 +28,7 @@ mod store;
 mod table;
 mod validate;
 mod verbs;
+pub mod yaml;
 
 pub use server::{Anonymous, Authorization, Running, Server, ServerOptions, Tls, Token};
 pub use status::Status;

@@ -106,7 +106,7 @@ pub(crate) fn value(payload: &Payload, kind: &str) -> Result<Value, Status> {
     let unrecognized = |why: String| Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"));
     let value: Value = match payload.content {
         Content::Protobuf => decode_protobuf(&payload.bytes).map_err(unrecognized)?,
-        Content::Yaml => serde_saphyr::from_slice(&payload.bytes).map_err(|error| unrecognized(error.to_string()))?,
+        Content::Yaml => crate::yaml::value(&payload.bytes).map_err(unrecognized)?,
         _ => serde_json::from_slice(&payload.bytes).map_err(|error| unrecognized(error.to_string()))?,
     };
     if value.is_object() { Ok(value) } else { Err(unrecognized("not an object".to_owned())) }

@@ -9,6 +9,7 @@ use crate::kind::{Resource, Schema};
 use crate::patch::{MAX_DEPTH, deeper_than};
 use crate::schema;
 use crate::status::Status;
+use crate::yaml;
 
 /// An object as the kind has it, and what is to be said about it.
 #[derive(Debug)]
@@ -26,18 +27,9 @@ pub(crate) fn parse(payload: &Payload, kind: &str) -> Result<Value, Status> {
     let unreadable = |why: String| Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {why}"));
     match payload.content {
         Content::Protobuf => schema::decode_protobuf(text).map_err(unreadable),
-        Content::Yaml | Content::Apply => yaml(text).map_err(unreadable),
+        Content::Yaml | Content::Apply => yaml::value(text).map_err(unreadable),
         _ => serde_json::from_slice(text).map_err(|error| unreadable(format!("couldn't get version/kind; json parse error: {error}"))),
     }
-}
-
-/// YAML 1.1 as Kubernetes reads it; JSON is YAML too, and read as JSON because that is quicker and exact.
-pub(crate) fn yaml(text: &[u8]) -> Result<Value, String> {
-    if let Ok(value) = serde_json::from_slice(text) {
-        return Ok(value);
-    }
-    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Reads a body as an object of `resource`.
@@ -47,13 +39,40 @@ pub(crate) fn yaml(text: &[u8]) -> Result<Value, String> {
 pub(crate) fn read(payload: &Payload, resource: &Resource, validation: FieldValidation) -> Result<Object, Status> {
     let mut value = parse(payload, &resource.kind)?;
     check_kind(&mut value, resource)?;
-    let mut unknown = normalise(&mut value, resource).map_err(|why| handled(resource, &why))?;
+    let unknown = normalise(&mut value, resource).map_err(|why| handled(resource, &why))?;
+    let mut found = match payload.content {
+        Content::Yaml if validation != FieldValidation::Ignore => repeated(payload, validation),
+        _ => Vec::new(),
+    };
+    found.extend(unknown);
     if payload.content == Content::Json && validation != FieldValidation::Ignore {
-        let duplicates = schema::duplicates(&payload.bytes).into_iter().map(|path| format!("duplicate field \"{path}\""));
-        unknown.extend(duplicates);
+        found.extend(schema::duplicates(&payload.bytes).into_iter().map(|path| format!("duplicate field \"{path}\"")));
     }
-    let warnings = judge(unknown, validation).map_err(|all| handled(resource, &format!("strict decoding error: {all}")))?;
+    let warnings = judge(found, validation).map_err(|all| handled(resource, &format!("strict decoding error: {all}")))?;
     Ok(Object { value, warnings })
+}
+
+/// What a YAML body has twice: each is a warning, or with Strict all are one text, as go-yaml has it.
+fn repeated(payload: &Payload, validation: FieldValidation) -> Vec<String> {
+    let all = yaml::repeated(&payload.bytes);
+    if validation == FieldValidation::Strict && !all.is_empty() {
+        return vec![format!("yaml: unmarshal errors:\n  {}", all.join("\n  "))];
+    }
+    all
+}
+
+/// With Strict, refuses an apply configuration that has members twice.
+///
+/// # Errors
+/// 400.
+pub(super) fn refuse_repeated(payload: &Payload, validation: FieldValidation) -> Result<(), Status> {
+    if validation != FieldValidation::Strict {
+        return Ok(());
+    }
+    match repeated(payload, validation).pop() {
+        Some(all) => Err(Status::bad_request(format!("error strict decoding YAML: {all}"))),
+        None => Ok(()),
+    }
 }
 
 /// The object of a body, whatever is unknown in it; for fuzzers, who have no use for an error.
@@ -166,5 +185,33 @@ mod tests {
         assert!(!again.created);
         let stored = Api::value(resource, &api.store().get(&key).unwrap());
         assert_eq!(stored["metadata"]["managedFields"].as_array().map(Vec::len), Some(2), "both own it");
+    }
+
+    #[tokio::test]
+    async fn yaml_is_read_as_kubernetes_does() {
+        let store = StoreOptions { history: 10, data: None, first_version: None };
+        let api = Api::open(ApiOptions { store, controllers: false }).await.unwrap();
+        let registry = api.registry();
+        let maps = registry.find("", "v1", "configmaps").unwrap();
+        let body = |content, text: &'static str| Payload { content, bytes: text.into() };
+        let pods = registry.find("", "v1", "pods").unwrap();
+        let pod = "spec: {volumes: [{name: a, secret: {secretName: a, defaultMode: 0644}}], containers: [], hostNetwork: yes}";
+        let read_pod = read(&body(Content::Yaml, pod), pods, FieldValidation::Strict).unwrap().value;
+        assert_eq!(read_pod.pointer("/spec/volumes/0/secret/defaultMode"), Some(&json!(420)));
+        assert_eq!(read_pod.pointer("/spec/hostNetwork"), Some(&json!(true)));
+
+        let twice = body(Content::Yaml, "data:\n  a: \"1\"\n  a: \"2\"\n");
+        let status = read(&twice, maps, FieldValidation::Strict).unwrap_err();
+        let want = "strict decoding error: yaml: unmarshal errors:\n  line 3: key \"a\" already set in map";
+        assert!(status.message.ends_with(want), "{}", status.message);
+        let warned = read(&twice, maps, FieldValidation::Warn).unwrap();
+        assert_eq!(
+            (&warned.value["data"]["a"], &*warned.warnings),
+            (&json!("2"), &["line 3: key \"a\" already set in map".to_owned()][..])
+        );
+        assert!(read(&twice, maps, FieldValidation::Ignore).unwrap().warnings.is_empty());
+        let twice = Payload { content: Content::Apply, ..twice };
+        assert_eq!(refuse_repeated(&twice, FieldValidation::Strict).unwrap_err().code, 400);
+        assert!(refuse_repeated(&twice, FieldValidation::Warn).is_ok());
     }
 }

@@ -62,7 +62,9 @@ impl Written {
         let undecodable = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
         match payload.content {
             Content::Apply => {
-                let mut config = body::yaml(&payload.bytes).map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+                let mut config =
+                    crate::yaml::value(&payload.bytes).map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+                body::refuse_repeated(payload, options.validation)?;
                 body::check_kind(&mut config, resource)?;
                 // A status that the write cannot change is nobody's by it.
                 if request.subresource.is_none() && resource.is_custom() && resource.subresource("status").is_some() {
