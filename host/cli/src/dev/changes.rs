@@ -9,9 +9,12 @@ use std::time::Duration;
 use notify::event::AccessKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 /// Looked at without being told.
 const POLL: Duration = Duration::from_secs(5);
+/// As long as changes that come without a pause are waited for.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Tells when to look again.
 pub(super) struct Changes {
@@ -50,11 +53,50 @@ impl Changes {
         }
     }
 
-    /// Waits for a change, and then for `quiet`: editors write several files for one save.
+    /// Waits for a change, and then until none has come for `quiet`: editors write several files for one save. Whoever writes without
+    /// end is not waited for.
     pub(super) async fn next(&self, quiet: Duration) {
-        tokio::select! {
-            () = self.told.notified() => tokio::time::sleep(quiet).await,
-            () = tokio::time::sleep(POLL) => {}
+        if timeout(POLL, self.told.notified()).await.is_err() {
+            return;
         }
+        let still = async { while timeout(quiet, self.told.notified()).await.is_ok() {} };
+        // Either way it is time to look.
+        let _ = timeout(LONGEST, still).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    const QUIET: Duration = Duration::from_millis(100);
+
+    /// How long `next` waits if something changes `times` times, every 60 ms.
+    async fn waited(times: u32) -> Duration {
+        let changes = Changes { told: Arc::new(Notify::new()), watcher: None, watched: BTreeSet::new() };
+        let (start, told) = (Instant::now(), Arc::clone(&changes.told));
+        let write = async {
+            for _ in 0..times {
+                sleep(Duration::from_millis(60)).await;
+                told.notify_one();
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = changes.next(QUIET) => {}
+            () = write => {}
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_for_quiet() {
+        let about = |waited: Duration, millis: u64| (millis..millis + 10).contains(&u64::try_from(waited.as_millis()).unwrap());
+        assert!(about(waited(0).await, 5_000), "looked at without being told");
+        assert!(about(waited(1).await, 160));
+        assert!(about(waited(5).await, 400));
+        assert!(about(waited(10_000).await, 2_060), "whoever writes without end");
     }
 }

@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod changes;
+mod folder;
 mod manifests;
 mod run;
 mod source;

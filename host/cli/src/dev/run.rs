@@ -96,7 +96,7 @@ async fn together(args: &DevArgs, home: &Home, kubeconfig: &Path, settings: &Set
         Some(folder) => {
             let mut manifests = Manifests::new(folder, running.api().clone())?;
             // Before the host looks: what is there at its start is one list, not many changes.
-            manifests.look().await;
+            manifests.settle().await;
             Some(manifests)
         }
         None => None,
