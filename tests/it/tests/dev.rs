@@ -144,16 +144,6 @@ fn home() -> Result<TempDir> {
     scratch("dev")
 }
 
-/// What can become of a file and its folder, and what is told of it.
-fn unreadable<'p>(file: &'p Path, folder: &'p Path) -> [(&'static str, Box<dyn Fn() -> std::io::Result<()> + 'p>); 4] {
-    [
-        ("the file is empty", Box::new(|| fs::write(file, ""))),
-        ("no UTF-8", Box::new(|| fs::write(file, b"a: \xff"))),
-        ("more than 16777216 bytes", Box::new(|| fs::File::create(file)?.set_len(17 << 20))),
-        ("No such file or directory", Box::new(|| fs::rename(folder, folder.with_extension("away")))),
-    ]
-}
-
 /// What is in a file is in the server: saved, changed and deleted; whatever the order of a definition and its objects; and broken text
 /// deletes nothing.
 #[tokio::test(flavor = "multi_thread")]
@@ -177,13 +167,19 @@ async fn manifests_are_followed() -> Result<()> {
     ensure!(api.get(&object).await?.as_ref() == Some(&before), "what cannot be read changes nothing");
 
     // A shell empties a file at once, whoever writes it later; and what is no text, too large, or gone with its folder says nothing.
-    for (words, change) in unreadable(&notes, &manifests) {
+    let away = manifests.with_extension("away");
+    for words in ["the file is empty", "no UTF-8", "more than 16777216 bytes", "No such file or directory"] {
         let mark = wharf.log.len();
-        change()?;
+        match words {
+            "the file is empty" => fs::write(&notes, "")?,
+            "no UTF-8" => fs::write(&notes, b"a: \xff")?,
+            "more than 16777216 bytes" => fs::File::create(&notes)?.set_len(17 << 20)?,
+            _ => fs::rename(&manifests, &away)?,
+        }
         wharf.line(words, mark).await?;
         ensure!(api.get(&object).await?.as_ref() == Some(&before), "{words}");
     }
-    fs::rename(manifests.with_extension("away"), &manifests)?;
+    fs::rename(&away, &manifests)?;
 
     save(&manifests.join("moved.yaml"), config_map("notes", "2"))?;
     fs::remove_file(&notes)?;
