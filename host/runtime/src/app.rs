@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use wharf_cache::{CacheMetrics, Informers};
 use wharf_core::Reason;
 use wharf_core::ledger::Policy;
+use wharf_core::plugin::PluginName;
 use wharf_engine::{Engine, EngineConfig};
 
 use crate::admin::{ControlEndpoint, ControlServer, Health, Probe, Server, StatusSource, serve_health, serve_metrics};
@@ -105,11 +106,11 @@ pub struct Host {
     registry: Arc<Registry>,
     informers: Informers,
     servers: Servers,
-    follow: JoinHandle<()>,
+    follow: Part,
     standby: Standby,
     /// Writes the status of resources, if there are any.
-    publish: Option<JoinHandle<()>>,
-    recorder: JoinHandle<()>,
+    publish: Part,
+    recorder: Part,
     /// Ends the source of plugins first, everything else after the drain.
     stop_plugins: CancellationToken,
     stop_rest: CancellationToken,
@@ -179,6 +180,7 @@ impl Host {
             tenure: tenure.clone(),
         });
         let revisions = revisions(settings).await;
+        let kept = kept(revisions.clone()).await;
         let registry = Registry::new(stage, shared, revisions);
         let operator = Arc::new(Operator::new(Arc::clone(&registry), informers.clone(), clock, log.clone()));
         let status = Arc::new(HostStatus::new(Arc::clone(&registry), informers.clone(), checkpoint, tenure.clone(), log));
@@ -193,6 +195,7 @@ impl Host {
                 namespaces: settings.cluster_plugins.namespaces.clone(),
                 folder: settings.plugins_directory.clone(),
                 per_namespace: settings.ceilings.plugins.plugins_per_tenant,
+                kept,
             };
             sources.push(cluster.follow(&informers, components, stop_plugins.clone()));
             let resources = ApiResources::new(&settings.cluster_plugins.namespaces, &informers, api, recorder);
@@ -206,7 +209,9 @@ impl Host {
         guard_plugins.disarm();
         tracing::info!(target: "wharf::host", server = %connection.version, plugins = %settings.plugins_directory.display(), "host started");
         tokio::spawn(tell_when_ready(status, started, stop_plugins.clone()));
-        Ok(Self { registry, informers, servers, follow, standby, publish, recorder: recorder_task, stop_plugins, stop_rest })
+        let (follow, publish) = (Part::new("the plugin registry", Some(follow)), Part::new("what writes the status of resources", publish));
+        let recorder = Part::new("the Event recorder", Some(recorder_task));
+        Ok(Self { registry, informers, servers, follow, standby, publish, recorder, stop_plugins, stop_rest })
     }
 
     /// Waits until the host can go on no more: a part of it that must run has ended by itself, which is a defect, or
@@ -214,9 +219,12 @@ impl Host {
     /// Cancel safe.
     pub async fn failed(&mut self) -> HostFailure {
         tokio::select! {
-            ended = &mut self.follow => HostFailure::Defect(anyhow::anyhow!("the plugin registry has ended: {ended:?}")),
-            ended = &mut self.recorder => HostFailure::Defect(anyhow::anyhow!("the Event recorder has ended: {ended:?}")),
-            ended = &mut self.standby.lead => ended.unwrap_or_else(|error| HostFailure::Defect(error.into())),
+            // With the leadership other parts end in order.
+            biased;
+            failure = self.standby.failed() => failure,
+            failure = self.follow.failed() => failure,
+            failure = self.publish.failed() => failure,
+            failure = self.recorder.failed() => failure,
         }
     }
 
@@ -227,18 +235,15 @@ impl Host {
         let started = Instant::now();
         HostStopping { cause, deadline }.emit();
         self.stop_plugins.cancel();
-        self.follow.abort();
-        // Ended or aborted: either way no plugin is added any more.
-        let _ended = self.follow.await;
-        if let Some(publish) = self.publish {
-            // It breaks off what it writes.
-            let _ended = publish.await;
-        }
+        // No plugin is added any more.
+        self.follow.abort().await;
+        // It breaks off what it writes.
+        self.publish.ended().await;
         let cancelled = self.registry.drain(deadline).await;
         self.standby.end().await;
         self.informers.shutdown().await;
         self.stop_rest.cancel();
-        if tokio::time::timeout(Duration::from_secs(2), self.recorder).await.is_err() {
+        if tokio::time::timeout(Duration::from_secs(2), self.recorder.ended()).await.is_err() {
             tracing::warn!(target: "wharf::host", "some Events were not written before the stop");
         }
         self.servers.stopped().await;
@@ -247,15 +252,46 @@ impl Host {
     }
 }
 
+/// A task that must run as long as the host does, if there is one.
+struct Part {
+    name: &'static str,
+    /// `None` when it has ended.
+    task: Option<JoinHandle<()>>,
+}
+
+impl Part {
+    fn new(name: &'static str, task: Option<JoinHandle<()>>) -> Self {
+        Self { name, task }
+    }
+
+    /// Waits until it has ended by itself. Cancel safe.
+    async fn failed(&mut self) -> HostFailure {
+        let Some(task) = &mut self.task else { return std::future::pending().await };
+        let ended = task.await;
+        self.task = None;
+        HostFailure::Defect(anyhow::anyhow!("{} has ended: {ended:?}", self.name))
+    }
+
+    /// Waits until it has ended, as it was told to.
+    async fn ended(self) {
+        if let Some(task) = self.task {
+            let _ended = task.await.is_ok();
+        }
+    }
+
+    /// Ends it where it is.
+    async fn abort(self) {
+        self.task.iter().for_each(JoinHandle::abort);
+        self.ended().await;
+    }
+}
+
 /// Where revisions are kept. Without that place plugins serve all the same. Hosts that elect a leader share it: what
 /// one has withdrawn or paused is so for the next.
 async fn revisions(settings: &Settings) -> Option<Arc<Revisions>> {
     let home = if settings.election.enabled { &settings.checkpoint.directory } else { &settings.data_directory };
     let (folder, keep) = (home.join("revisions"), KEEP_REVISIONS);
-    let opened = tokio::task::spawn_blocking(move || {
-        let revisions = Revisions::open(&folder, keep)?;
-        Ok(revisions)
-    });
+    let opened = tokio::task::spawn_blocking(move || Revisions::open(&folder, keep));
     match opened.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
         Ok(revisions) => Some(Arc::new(revisions)),
         Err(error) => {
@@ -264,6 +300,12 @@ async fn revisions(settings: &Settings) -> Option<Arc<Revisions>> {
             None
         }
     }
+}
+
+/// The plugins that have served before. That they cannot be read is said when they are needed.
+async fn kept(revisions: Option<Arc<Revisions>>) -> Vec<PluginName> {
+    let names = tokio::task::spawn_blocking(move || revisions.and_then(|revisions| revisions.names().ok()));
+    names.await.ok().flatten().unwrap_or_default()
 }
 
 fn informer_options(settings: &Settings) -> wharf_cache::Options {

@@ -56,6 +56,8 @@ pub(crate) struct Books {
     tenure: Tenure,
     metrics: Arc<Metrics>,
     stop: CancellationToken,
+    /// Nobody writes into the file any more.
+    ended: CancellationToken,
 }
 
 impl Books {
@@ -78,6 +80,7 @@ impl Books {
                 tenure: tenure.clone(),
                 metrics: Arc::clone(metrics),
                 stop,
+                ended: CancellationToken::new(),
             })
         })
     }
@@ -119,14 +122,19 @@ impl Books {
             // What cannot be opened now is opened by the first commit that can.
             Err(error) => CheckpointFailed { error: &error.to_string(), first: true }.emit(&self.metrics),
         }
-        tokio::spawn(Arc::clone(&self.checkpoint).run(self.stop.clone()));
+        // However it ends.
+        let (write, ended) = (Arc::clone(&self.checkpoint).run(self.stop.clone()), self.ended.clone().drop_guard());
+        tokio::spawn(async move {
+            write.await;
+            drop(ended);
+        });
         Ok(())
     }
 
     /// Writes what is left, as long as that is this host's to write, and closes the file.
     async fn close(&self) {
         self.stop.cancel();
-        if self.tenure.is_open() && self.tenure.may_act() {
+        if self.tenure.owns() {
             tokio::select! {
                 // A failure was told of; the last commit before it stands.
                 _written = self.checkpoint.commit() => {}
@@ -145,7 +153,7 @@ pub(crate) struct Standby {
     elector: Option<JoinHandle<()>>,
     stop: CancellationToken,
     /// Ends only with a failure.
-    pub(crate) lead: JoinHandle<HostFailure>,
+    lead: JoinHandle<HostFailure>,
 }
 
 impl Standby {
@@ -155,6 +163,22 @@ impl Standby {
         let lead = tokio::spawn(lead(tenure, books.clone()));
         let elector = elector.map(|elector| tokio::spawn(elector.run(stop.clone())));
         Self { books, elector, stop, lead }
+    }
+
+    /// Waits until this host can lead no more, or writes down no more what plugins were told. Cancel safe; not to be asked
+    /// again then.
+    pub(crate) async fn failed(&mut self) -> HostFailure {
+        let unwritten = async {
+            match &self.books {
+                Some(books) => books.ended.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            ended = &mut self.lead => ended.unwrap_or_else(|error| HostFailure::Defect(error.into())),
+            () = unwritten => HostFailure::Defect(anyhow::anyhow!("what writes the checkpoint has ended")),
+        }
     }
 
     /// After the last call has ended: writes what is left, then gives the lease back.

@@ -111,6 +111,11 @@ impl Tenure {
         self.0.as_ref().is_none_or(|term| *term.open.borrow())
     }
 
+    /// Is what hosts share this one's to write? Not before it leads, and not when another one may.
+    pub fn owns(&self) -> bool {
+        self.is_open() && self.may_act()
+    }
+
     /// Who leads, in words.
     pub fn leader(&self) -> String {
         let leader = self.leadership().and_then(|now| now.borrow().leader.clone());
@@ -145,7 +150,7 @@ impl Tenure {
 
     /// The server has granted the lease by a request that was sent then. False if that is too
     /// long ago, or the leadership is over.
-    pub(super) fn grant(&self, since: Instant) -> bool {
+    pub(crate) fn grant(&self, since: Instant) -> bool {
         let Some(term) = &self.0 else { return true };
         let nanos = term.nanos(since);
         if Instant::now() >= since + term.timing.renew {
@@ -244,8 +249,11 @@ mod tests {
         advance(10 * SECOND).await;
         assert!(!tenure.may_deliver() && tenure.may_act());
         assert!(!tenure.grant(Instant::now()), "who saw that it was over has stopped");
+        assert!(!tenure.owns(), "it was not ready to lead");
+        tenure.open();
+        assert!(tenure.owns());
         advance(4 * SECOND).await;
-        assert!(!tenure.may_act(), "before anybody else may lead");
+        assert!(!tenure.may_act() && tenure.is_open() && !tenure.owns(), "before anybody else may lead");
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@
 //! that does not answer changes nothing: the last wishes stay. Never decides what becomes of a
 //! plugin, and never writes to a resource.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use wharf_cache::{Change, ChangeHandler, InformerSpec, InformerState, Informers, Registration, Scope};
 use wharf_core::grant::Namespaces;
@@ -22,6 +23,7 @@ use wharf_core::{Gvk, Object, ObjectKey, Pointer, Reason};
 use super::component::Component;
 use super::desired::{Desired, Extent, Origin, Refusal, Wish, Wishes};
 use super::quiet::quiet;
+use super::shown::{GRACE, Shown};
 
 /// Files that resources name are looked at without being told, for those in folders of the folder.
 const POLL: Duration = Duration::from_secs(10);
@@ -39,6 +41,8 @@ pub struct Cluster {
     pub folder: PathBuf,
     /// Plugins that one namespace may have.
     pub per_namespace: usize,
+    /// Those that a host has served before, which go first where there are too many.
+    pub kept: Vec<PluginName>,
 }
 
 impl Cluster {
@@ -57,11 +61,20 @@ impl Cluster {
         let registrations: Vec<Registration> = scopes.into_iter().map(attach).collect();
         let follow = async move {
             join_all(registrations.iter().map(Registration::settle)).await;
-            let mut reading =
-                Reading { folder: self.folder, per_namespace: self.per_namespace, known: HashMap::new(), told: None, left: 0 };
+            let mut reading = Reading::new(self.folder, self.per_namespace, self.kept);
+            let mut shown: Vec<Shown> = registrations.iter().map(|_| Shown::default()).collect();
             loop {
-                let extent = reading.extent(&registrations);
-                let objects = registrations.iter().flat_map(|registration| registration.view().list(None)).collect();
+                let fewer = |shown: &[Shown]| registrations.iter().zip(shown).any(|(now, shown)| now.view().list(None).len() < shown.len());
+                if fewer(&shown) {
+                    // A kind that vanishes takes its objects along, and says why a moment later.
+                    quiet(&changed).await;
+                }
+                for (shown, registration) in shown.iter_mut().zip(&registrations) {
+                    shown.look(registration.view().list(None), &registration.state(), Instant::now());
+                }
+                let extent = reading.extent(&registrations, &shown);
+                let objects = shown.iter().flat_map(|shown| shown.objects().iter().cloned()).collect();
+                let until = shown.iter().filter_map(|shown| shown.until(Instant::now())).min();
                 let read = tokio::task::spawn_blocking(move || {
                     let wishes = reading.read(objects, extent);
                     (reading, wishes)
@@ -79,6 +92,7 @@ impl Cluster {
                     () = changed.notified() => quiet(&changed).await,
                     file = files.changed() => if file.is_err() { return },
                     () = tokio::time::sleep(POLL), if poll => {}
+                    () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
                 }
             }
         };
@@ -118,6 +132,8 @@ struct Reading {
     /// What was said last of resources that cannot be read.
     told: Option<Reason>,
     per_namespace: usize,
+    /// Whom the host before has served: like those that are known, they are not left alone.
+    kept: HashSet<ObjectKey>,
     /// Resources that were left alone last.
     left: usize,
 }
@@ -129,12 +145,21 @@ struct Known {
 }
 
 impl Reading {
+    fn new(folder: PathBuf, per_namespace: usize, kept: impl IntoIterator<Item = PluginName>) -> Self {
+        let kept = kept.into_iter().map(|kept| ObjectKey::new(&kept.namespace, &kept.name)).collect();
+        Self { folder, known: HashMap::new(), told: None, per_namespace, kept, left: 0 }
+    }
+
     /// Is everything known? Says it once if not.
-    fn extent(&mut self, registrations: &[Registration]) -> Extent {
+    fn extent(&mut self, registrations: &[Registration], shown: &[Shown]) -> Extent {
         let known = |r: &Registration| r.has_synced() || matches!(r.state(), InformerState::Sleeping { .. });
         let unknown = registrations.iter().find(|registration| !known(registration));
         let trouble = registrations.iter().find_map(|registration| match registration.state() {
-            InformerState::Sleeping { reason } => Some((reason, "there is no such kind in the cluster".to_owned())),
+            InformerState::Sleeping { reason } => {
+                let kept: usize = shown.iter().map(Shown::len).sum();
+                let goes_on = format!("; {kept} plugins go on for {} minutes", GRACE.as_secs() / 60);
+                Some((reason, format!("there is no such kind in the cluster{}", if kept > 0 { &goes_on } else { "" })))
+            }
             InformerState::Failing { reason, message } if reason.is_refusal() => Some((reason, message.to_string())),
             _ => None,
         });
@@ -147,7 +172,12 @@ impl Reading {
             tracing::warn!(target: "wharf::plugin", resource = PLURAL, %reason, error, hint, "plugin resources cannot be read");
         }
         self.told = reason;
-        if unknown.is_some() { Extent::Part } else { Extent::Whole }
+        let missing = shown.iter().any(Shown::is_missing);
+        match unknown {
+            Some(_) => Extent::Part,
+            None if missing => Extent::Missing,
+            None => Extent::Whole,
+        }
     }
 
     /// What the resources wish. Looks at the files that they name.
@@ -156,30 +186,39 @@ impl Reading {
         let mut known = std::mem::take(&mut self.known);
         // One that is being deleted is gone for its owner already.
         objects.retain(|object| !object.deleting());
-        let new = objects.iter().filter(|object| !known.contains_key(object.key())).count();
-        let mut room = MAX_RESOURCES.saturating_sub(objects.len() - new);
+        let stays = |object: &&Arc<Object>| known.contains_key(object.key()) || self.kept.contains(object.key());
+        let (first, others): (Vec<_>, Vec<_>) = objects.iter().partition(stays);
+        let most = self.per_namespace.saturating_add(REFUSED_RESOURCES);
+        let mut room = MAX_RESOURCES.saturating_sub(first.len());
         let mut taken = HashMap::<Option<Arc<str>>, usize>::new();
-        for object in objects.iter().filter(|object| known.contains_key(object.key())) {
+        for object in &first {
             *taken.entry(object.key().namespace.clone()).or_default() += 1;
         }
-        let most = self.per_namespace.saturating_add(REFUSED_RESOURCES);
-        for object in &objects {
-            let before = known.remove(object.key());
-            if before.is_none() {
-                let taken = taken.entry(object.key().namespace.clone()).or_default();
-                if room == 0 || *taken >= most {
-                    continue;
-                }
+        let fits = |object: &&&Arc<Object>| {
+            let taken = taken.entry(object.key().namespace.clone()).or_default();
+            let fits = room > 0 && *taken < most;
+            if fits {
                 room -= 1;
                 *taken += 1;
             }
-            let now = document(object, before);
+            fits
+        };
+        let rest: Vec<_> = others.iter().filter(fits).copied().collect();
+        for object in first.into_iter().chain(rest) {
+            let now = document(object, known.remove(object.key()));
             self.add(object, &now, &mut wishes);
             self.known.insert(object.key().clone(), now);
         }
+        // Who was kept may be seen later still.
+        if extent == Extent::Whole {
+            self.kept.clear();
+        }
         let left = objects.len() - self.known.len();
         if left > 0 && std::mem::replace(&mut self.left, left) != left {
-            tracing::error!(target: "wharf::plugin", left, most = MAX_RESOURCES, "too many plugin resources, the newest are left alone");
+            tracing::error!(
+                target: "wharf::plugin", left, most_of_namespace = most, most = MAX_RESOURCES,
+                "too many plugin resources, the newest are left alone"
+            );
         }
         wishes
     }
@@ -258,7 +297,7 @@ mod tests {
     }
 
     fn reading(folder: PathBuf) -> Reading {
-        Reading { folder, per_namespace: 2, known: HashMap::new(), told: None, left: 0 }
+        Reading::new(folder, 2, [])
     }
 
     fn name(name: &str) -> PluginName {
@@ -348,6 +387,14 @@ mod tests {
         assert_eq!((of("team-a"), of("team-b")), (2 + REFUSED_RESOURCES, 1));
         // Who is known stays, and who goes makes room.
         objects.remove(0);
-        assert_eq!(reading.read(objects, Extent::Whole).plugins.len(), 2 + REFUSED_RESOURCES + 1);
+        assert_eq!(reading.read(objects.clone(), Extent::Whole).plugins.len(), 2 + REFUSED_RESOURCES + 1);
+        // After a restart it is those who have served who have a place.
+        let mut reading = Reading::new(folder.path().to_owned(), 2, ["p190", "p199", "gone"].map(name));
+        for extent in [Extent::Missing, Extent::Whole] {
+            let objects = if extent == Extent::Whole { objects.clone() } else { Vec::new() };
+            let wishes = reading.read(objects, extent);
+            let served = ["p190", "p199"].map(|served| wishes.plugins.contains_key(&name(served)));
+            assert_eq!((served, wishes.plugins.len()), if extent == Extent::Whole { ([true; 2], 103) } else { ([false; 2], 0) });
+        }
     }
 }

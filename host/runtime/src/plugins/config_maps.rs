@@ -12,6 +12,7 @@ use wharf_core::{Gvk, ObjectKey, Reason};
 
 use super::component::{Component, ConfigMapName, Seen};
 use super::desired::{Refusal, Wishes};
+use super::quiet::quiet;
 
 /// Those that are followed; as many as there are plugins, at most.
 pub(super) struct ConfigMaps {
@@ -77,6 +78,11 @@ impl ConfigMaps {
             () = self.changed.notified() => {}
             () = settled => {}
         }
+    }
+
+    /// Waits until they have been quiet for a moment: each look compares all wishes, and what has changed is read again.
+    pub(super) async fn quiet(&self) {
+        quiet(&self.changed).await;
     }
 }
 

@@ -88,6 +88,8 @@ pub enum Extent {
     Nothing,
     /// What it may see. The rest it was never shown: a plugin that is not there may exist.
     Part,
+    /// All that there is, but a kind of resource is missing: what it had may come back.
+    Missing,
     /// All.
     Whole,
 }

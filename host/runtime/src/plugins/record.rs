@@ -20,6 +20,10 @@ pub(super) struct Record {
     revisions: Option<Arc<Revisions>>,
     tenure: Tenure,
     book: Book,
+    /// The book was read when it was this host's already.
+    current: bool,
+    /// Why the book cannot be read, if it is there.
+    unread: Option<String>,
     /// Said already.
     failing: bool,
 }
@@ -27,18 +31,43 @@ pub(super) struct Record {
 impl Record {
     /// Empty, until it is [read](Self::read).
     pub(super) fn new(revisions: Option<Arc<Revisions>>, name: PluginName, tenure: Tenure) -> Self {
-        Self { name, revisions, tenure, book: Book::default(), failing: false }
+        Self { name, revisions, tenure, book: Book::default(), current: false, unread: None, failing: false }
     }
 
     pub(super) fn book(&self) -> &Book {
         &self.book
     }
 
-    /// Reads what an earlier host has left.
+    /// Reads what an earlier host has left. A book that cannot be read is not taken for an empty one: that would call a plugin
+    /// that is paused, and take up again what was withdrawn.
     pub(super) async fn read(&mut self) {
-        let name = self.name.clone();
-        if let Some(Ok(book)) = self.ask(move |revisions| revisions.load(&name)).await {
-            self.book = book;
+        let (name, owned) = (self.name.clone(), self.tenure.is_open());
+        match self.ask(move |revisions| revisions.load(&name)).await {
+            None => (self.current, self.unread) = (owned, None),
+            Some(Ok(book)) => (self.book, self.current, self.unread) = (book, owned, None),
+            Some(Err(error)) => (self.current, self.unread) = (false, Some(error.to_string())),
+        }
+    }
+
+    /// Is the book what this host, which leads, has made of it?
+    pub(super) fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// Is it known what is kept?
+    ///
+    /// # Errors
+    /// `RevisionsUnusable`.
+    pub(super) fn known(&self) -> Result<(), Refusal> {
+        let Some(error) = &self.unread else { return Ok(()) };
+        let hint = "put its file in order, or remove it from the folder `revisions`: the plugin begins anew then, neither paused nor with anything withdrawn";
+        Err(Refusal::new(Reason::RevisionsUnusable, format!("the book of its revisions cannot be read: {error}")).hint(hint))
+    }
+
+    /// What the host before has written since this one began, and what could not be read the last time.
+    pub(super) async fn refresh(&mut self) {
+        if !self.current && (self.unread.is_some() || self.tenure.is_open()) {
+            self.read().await;
         }
     }
 
@@ -98,6 +127,7 @@ impl Record {
 
     /// Notes that an operator has paused the plugin, or not; false if that is so already.
     pub(super) async fn pause(&mut self, paused: bool) -> bool {
+        self.refresh().await;
         let changed = std::mem::replace(&mut self.book.paused, paused) != paused;
         if changed {
             self.save(None).await;
@@ -107,6 +137,7 @@ impl Record {
 
     /// Notes what the last document says of being told.
     pub(super) async fn suspend(&mut self, suspended: bool) {
+        self.refresh().await;
         if std::mem::replace(&mut self.book.suspended, suspended) != suspended {
             self.save(None).await;
         }
@@ -118,16 +149,20 @@ impl Record {
     }
 
     async fn save(&mut self, component: Option<(String, Arc<[u8]>)>) {
-        // Until this host leads the book is another one's.
-        if !self.tenure.is_open() {
+        // Until this host leads the book is another one's; and what is not known is not written over.
+        if !self.tenure.owns() || self.unread.is_some() {
             return;
         }
-        let (name, mut book) = (self.name.clone(), self.book.clone());
+        let (name, mut book, tenure) = (self.name.clone(), self.book.clone(), self.tenure.clone());
         let saved = self.ask(move |revisions| {
+            // It may have waited for a thread.
+            if !tenure.owns() {
+                return Ok(None);
+            }
             let component = component.as_ref().map(|(digest, wasm)| (digest.as_str(), &**wasm));
-            revisions.save(&name, &mut book, component).map(|()| book)
+            revisions.save(&name, &mut book, component).map(|()| Some(book))
         });
-        if let Some(Ok(book)) = saved.await {
+        if let Some(Ok(Some(book))) = saved.await {
             self.book = book;
         }
     }
@@ -149,5 +184,56 @@ impl Record {
         }
         self.failing = failed.is_some();
         Some(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, advance};
+
+    use super::*;
+    use crate::lease::Timing;
+
+    fn guard() -> PluginName {
+        PluginName::new("team-a", "guard").unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_book_is_written_by_the_host_that_leads_and_begins_where_the_last_one_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let revisions = Arc::new(Revisions::open(folder.path(), 3).unwrap());
+        let tenure = Tenure::elected(Timing::default());
+        let mut record = Record::new(Some(Arc::clone(&revisions)), guard(), tenure.clone());
+        record.read().await;
+        record.suspend(true).await;
+        assert_eq!(revisions.load(&guard()).unwrap(), Book::default(), "it stands by");
+        // The host before writes until its end.
+        Revisions::open(folder.path(), 3).unwrap().save(&guard(), &mut Book { paused: true, ..Book::default() }, None).unwrap();
+        assert!(tenure.grant(Instant::now()));
+        tenure.open();
+        assert!(!record.is_current());
+        record.suspend(true).await;
+        let both = Book { paused: true, suspended: true, revisions: Vec::new() };
+        assert!(record.is_current() && revisions.load(&guard()).unwrap() == both);
+        // Frozen, and late to notice.
+        advance(Duration::from_secs(14)).await;
+        record.pause(false).await;
+        assert!(tenure.is_open() && revisions.load(&guard()).unwrap() == both, "another host may lead");
+    }
+
+    #[tokio::test]
+    async fn a_book_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let revisions = Arc::new(Revisions::open(folder.path(), 3).unwrap());
+        let path = folder.path().join("team-a.guard.json");
+        std::fs::write(&path, "{").unwrap();
+        let mut record = Record::new(Some(revisions), guard(), Tenure::always());
+        record.read().await;
+        assert_eq!(record.known().unwrap_err().reason, Reason::RevisionsUnusable);
+        record.suspend(true).await;
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{", "it may be put in order");
+        std::fs::write(&path, r#"{"paused": true}"#).unwrap();
+        record.refresh().await;
+        assert!(record.known().is_ok() && record.book().paused);
     }
 }

@@ -164,23 +164,31 @@ impl Registry {
 
     /// Follows a source of wishes until stopped. Cancel safe: plugins stay as they are.
     pub async fn follow(self: Arc<Self>, mut wishes: watch::Receiver<Wishes>, stop: CancellationToken) {
+        let tenure = &self.shared.tenure;
+        // Everything that is kept was compared with all that is wished, by a host that leads.
+        let mut compared = false;
         loop {
             let mut now = wishes.borrow_and_update().clone();
-            let extent = now.extent;
+            let (extent, leads) = (now.extent, tenure.is_open());
             if extent > Extent::Nothing {
-                if !self.loaded() {
+                if !self.loaded() || (leads && !compared) {
                     self.remember(&mut now).await;
                 }
                 self.admit(&mut now);
                 self.apply(now);
             }
-            if extent == Extent::Whole {
+            if extent >= Extent::Missing {
                 self.loaded.store(true, Ordering::SeqCst);
+            }
+            if leads && !compared && extent == Extent::Whole {
+                compared = true;
+                self.sweep().await;
             }
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = wishes.changed() => if changed.is_err() { return },
                 () = self.left.notified() => {}
+                () = tenure.opened(), if !leads => {}
             }
         }
     }
@@ -198,7 +206,7 @@ impl Registry {
     /// Who leads in place of this host, in words, if it stands by.
     pub fn stands_by(&self) -> Option<String> {
         let tenure = &self.shared.tenure;
-        (!tenure.is_open()).then(|| tenure.leader())
+        (!tenure.owns()).then(|| tenure.leader())
     }
 
     /// How many plugins there are whose wish was neither met nor refused yet, and how many
@@ -274,7 +282,9 @@ impl Registry {
         };
         // Who has served before goes first, where a tenant has too many.
         self.admitted.lock().extend(names.iter().cloned());
-        for name in names.into_iter().filter(|name| !wishes.plugins.contains_key(name)).collect::<Vec<_>>() {
+        // A plugin that is there is kept or drained as its source says.
+        let there = |name: &PluginName| self.loaded() && self.plugins.lock().contains_key(name);
+        for name in names.into_iter().filter(|name| !wishes.plugins.contains_key(name) && !there(name)).collect::<Vec<_>>() {
             let unread = wishes.unreadable.iter().next().map(|(origin, refusal)| {
                 let message = format!("no source names it, but {origin} cannot be read: {}", refusal.message);
                 (origin.clone(), Refusal { message, ..refusal.clone() })
@@ -283,21 +293,34 @@ impl Registry {
                 let origin = Origin::Resource { namespace: Arc::clone(&name.namespace), name: Arc::clone(&name.name) };
                 (origin, Refusal::new(Reason::ServerUnavailable, "its source was not read yet"))
             };
-            match unread.or_else(|| (wishes.extent < Extent::Whole).then(unseen)) {
+            match unread.or_else(|| (wishes.extent < Extent::Missing).then(unseen)) {
                 Some((origin, refusal)) => {
                     wishes.plugins.insert(name, Wish { origin, generation: None, desired: Err(refusal) });
                 }
+                None if wishes.extent < Extent::Whole => {}
                 None => self.forget(&name).await,
             }
         }
     }
 
-    /// Nothing is kept of a plugin that is gone.
+    /// Removes what a host has left behind that ended in the middle of a write.
+    async fn sweep(&self) {
+        let Some(revisions) = self.revisions.clone() else { return };
+        let tenure = self.shared.tenure.clone();
+        let swept = tokio::task::spawn_blocking(move || if tenure.owns() { revisions.sweep() } else { Ok(()) }).await;
+        if let Err(error) = swept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            let reason = Reason::RevisionsUnusable;
+            tracing::warn!(target: "wharf::plugin", %reason, %error, "components that no revision needs stay");
+        }
+    }
+
+    /// Nothing is kept of a plugin that is gone. On standby, what is kept is another host's.
     async fn forget(&self, name: &PluginName) {
-        // On standby they are another host's.
-        let Some(revisions) = self.revisions.clone().filter(|_| self.shared.tenure.is_open()) else { return };
+        let Some(revisions) = self.revisions.clone() else { return };
+        let tenure = self.shared.tenure.clone();
         let (plugin, gone) = (name.clone(), name.clone());
-        let forgotten = tokio::task::spawn_blocking(move || revisions.forget(&plugin)).await;
+        let forget = move || if tenure.owns() { revisions.forget(&plugin) } else { Ok(()) };
+        let forgotten = tokio::task::spawn_blocking(forget).await;
         if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             let reason = Reason::RevisionsUnusable;
             tracing::warn!(target: "wharf::plugin", plugin = %gone, %reason, %error, "revisions of a removed plugin stay");

@@ -3,9 +3,8 @@
 //!
 //! Owns the files of one folder. Each is written beside its place and renamed, so a crash leaves
 //! the old one or the new one; a component is named by its digest, which is checked when it is
-//! read. All calls block. Never decides which revision serves.
+//! read. One that no book names any more is removed. All calls block. Never decides which revision serves.
 
-use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -13,9 +12,11 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
+use wharf_core::Reason;
 use wharf_core::plugin::PluginName;
 
 use super::book::Book;
+use super::named::Named;
 
 /// A larger book is none of ours.
 const MAX_BOOK: u64 = 64 << 20;
@@ -25,8 +26,9 @@ const MAX_BOOK: u64 = 64 << 20;
 pub struct Revisions {
     folder: PathBuf,
     keep: usize,
-    /// One writer at a time: a component that is written must not be swept before its book is.
-    turn: Mutex<()>,
+    /// One writer at a time: a component that is written must not be removed before its book is. `None` until the first
+    /// write: on standby the books are another host's, and change.
+    turn: Mutex<Option<Named>>,
 }
 
 impl Revisions {
@@ -75,7 +77,8 @@ impl Revisions {
     /// # Errors
     /// It was not written; the old book stands.
     pub fn save(&self, plugin: &PluginName, book: &mut Book, component: Option<(&str, &[u8])>) -> io::Result<()> {
-        let _turn = self.turn.lock();
+        let mut turn = self.turn.lock();
+        let named = self.named(&mut turn)?;
         book.shorten(self.keep);
         if let Some((digest, wasm)) = component {
             let path = self.component_path(digest).ok_or_else(|| invalid("a digest that is none"))?;
@@ -84,7 +87,9 @@ impl Revisions {
             }
         }
         let bytes = serde_json::to_vec_pretty(&book).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
-        write(&self.book(plugin), &bytes)
+        write(&self.book(plugin), &bytes)?;
+        self.remove(named.names(plugin, book.revisions.iter().map(|kept| kept.digest.clone())));
+        Ok(())
     }
 
     /// The bytes of a component.
@@ -102,29 +107,65 @@ impl Revisions {
     /// # Errors
     /// Its book is still there.
     pub fn forget(&self, plugin: &PluginName) -> io::Result<()> {
+        let mut turn = self.turn.lock();
+        let named = self.named(&mut turn)?;
         match fs::remove_file(self.book(plugin)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => self.sweep(),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => self.remove(named.names(plugin, [])),
         }
+        Ok(())
     }
 
-    /// Removes components that no book names.
+    /// Removes the components that no book names: those of a host that ended in between. Nothing is removed as long as
+    /// there is a book that cannot be read.
     ///
     /// # Errors
-    /// A book cannot be read: then nothing is removed.
+    /// A folder cannot be read.
     pub fn sweep(&self) -> io::Result<()> {
-        let _turn = self.turn.lock();
-        let mut named = HashSet::new();
-        for plugin in self.names()? {
-            named.extend(self.load(&plugin)?.revisions.into_iter().filter_map(|kept| self.component_path(&kept.digest)));
-        }
+        let mut turn = self.turn.lock();
+        let named = self.named(&mut turn)?;
         for entry in fs::read_dir(self.folder.join("components"))? {
             let path = entry?.path();
-            if !named.contains(&path) {
+            let hex = path.file_name().and_then(|file| file.to_str()).and_then(|file| file.strip_suffix(".wasm"));
+            if named.all_known() && !hex.is_some_and(|hex| named.contains(&format!("sha256:{hex}"))) {
                 fs::remove_file(&path)?;
             }
         }
         Ok(())
+    }
+
+    /// What the books name; they are read once.
+    fn named<'a>(&self, turn: &'a mut Option<Named>) -> io::Result<&'a mut Named> {
+        let named = match turn.take() {
+            Some(named) => named,
+            None => {
+                let mut named = Named::default();
+                for plugin in self.names()? {
+                    match self.load(&plugin) {
+                        Ok(book) => drop(named.names(&plugin, book.revisions.into_iter().map(|kept| kept.digest))),
+                        // Its plugin says so.
+                        Err(_) => named.hides(&plugin),
+                    }
+                }
+                named
+            }
+        };
+        Ok(turn.insert(named))
+    }
+
+    /// Removes components. One that stays takes room, and goes with the next sweep.
+    fn remove(&self, digests: Vec<String>) {
+        for path in digests.iter().filter_map(|digest| self.component_path(digest)) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    tracing::warn!(
+                        target: "wharf::plugin", reason = %Reason::RevisionsUnusable, %error, path = %path.display(),
+                        "a component that no revision needs stays"
+                    );
+                }
+                _ => {}
+            }
+        }
     }
 
     fn book(&self, plugin: &PluginName) -> PathBuf {
@@ -211,8 +252,8 @@ mod tests {
             )
             .unwrap();
         assert_eq!(again.names().unwrap(), [guard.clone(), other.clone()]);
-        again.sweep().unwrap();
-        assert!(again.component(&digest(&2_u64.to_le_bytes())).is_err());
+        // What was dropped is gone, without anybody's doing.
+        assert!(again.component(&digest(&2_u64.to_le_bytes())).is_err() && again.component(&digest(&3_u64.to_le_bytes())).is_err());
         again.forget(&guard).unwrap();
         again.forget(&guard).unwrap();
         assert!(again.component(&digest(&1_u64.to_le_bytes())).is_err());
@@ -233,7 +274,32 @@ mod tests {
         assert!(revisions.component("sha256:../../etc/passwd").is_err());
         fs::write(folder.path().join("team-a.guard.json"), "{").unwrap();
         assert_eq!(revisions.load(&guard).unwrap_err().kind(), ErrorKind::InvalidData);
-        // Nothing is removed as long as it is not known what is named.
-        assert!(revisions.sweep().is_err() && path.exists());
+        // Nothing is removed as long as it is not known what is named; others are kept all the same.
+        let revisions = Revisions::open(folder.path(), 3).unwrap();
+        let other = PluginName::new("team-a", "other").unwrap();
+        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"more")] };
+        revisions.save(&other, &mut book, Some((&digest(b"more"), b"more"))).unwrap();
+        revisions.forget(&other).unwrap();
+        revisions.sweep().unwrap();
+        assert!(path.exists() && revisions.component(&digest(b"more")).is_ok());
+        revisions.forget(&guard).unwrap();
+        revisions.sweep().unwrap();
+        assert_eq!(fs::read_dir(folder.path().join("components")).unwrap().count(), 0, "now it is known");
+    }
+
+    #[test]
+    fn what_a_host_has_left_in_the_middle_of_a_write_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = PluginName::new("team-a", "guard").unwrap();
+        let revisions = Revisions::open(folder.path(), 3).unwrap();
+        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
+        revisions.save(&guard, &mut book, Some((&digest(b"wasm"), b"wasm"))).unwrap();
+        let components = folder.path().join("components");
+        for left in [revisions.component_path(&digest(b"left")).unwrap(), components.join("half.new")] {
+            fs::write(left, "left").unwrap();
+        }
+        Revisions::open(folder.path(), 3).unwrap().sweep().unwrap();
+        let files: Vec<_> = fs::read_dir(components).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files, [revisions.component_path(&digest(b"wasm")).unwrap()]);
     }
 }

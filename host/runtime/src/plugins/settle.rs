@@ -85,15 +85,17 @@ impl Task {
         }
     }
 
-    /// Waits until this host leads; true if it did not. Until then nothing of the plugin has begun: its ledger and
+    /// Waits until this host leads; true if it did not when its book was read. Until then nothing of the plugin has begun: its ledger and
     /// its book are another host's still.
-    pub(super) async fn stand_by(&self) -> bool {
+    pub(super) async fn stand_by(&self, goal: Option<&Goal>) -> bool {
         let tenure = &self.registry.shared.tenure;
-        let waits = !tenure.is_open();
-        if waits {
-            self.set(PluginState::Standby);
+        if !tenure.is_open() {
+            // Why a wish is not met was told, and stays true for what stands in.
+            if !matches!(goal, Some(Goal::Before(..))) {
+                self.set(PluginState::Standby);
+            }
             tenure.opened().await;
         }
-        waits
+        !self.record.is_current()
     }
 }

@@ -38,7 +38,7 @@ async fn merge(mut sources: Vec<watch::Receiver<Wishes>>, mut config_maps: Confi
         let any = select_all(sources.iter_mut().map(|source| Box::pin(source.changed())));
         tokio::select! {
             (changed, ..) = any => if changed.is_err() { return },
-            () = config_maps.changed() => {}
+            () = config_maps.changed() => config_maps.quiet().await,
         }
     }
 }

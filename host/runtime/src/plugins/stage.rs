@@ -56,8 +56,6 @@ pub struct Staged {
     pub revision: Arc<Revision>,
     /// The host side of its imports.
     pub ports: Arc<PluginPorts>,
-    /// `sha256:…` of the component.
-    pub digest: String,
     /// Its limits.
     pub limits: Limits,
     /// Its own failure reasons.
@@ -121,7 +119,7 @@ impl Stage {
         let revision = if limits == first { probe } else { self.prepare(artifact, document, limits, &ports)? };
         let named = |subscription: &Subscription| names(document, subscription);
         let subscribed = Arc::new(Subscribed::attach(subscriptions, named, &self.informers, dispatcher));
-        Ok(Staged { revision, ports, digest: artifact.digest().to_owned(), limits, reasons, subscribed })
+        Ok(Staged { revision, ports, limits, reasons, subscribed })
     }
 
     /// Kinds outside of namespaces are watched as a whole, and must be named by the document.

@@ -160,6 +160,7 @@ impl Task {
                 Some(served) if goes_back => served.generation,
                 _ => generation,
             };
+            self.record.refresh().await;
             // Until a document can be read that says otherwise.
             if wish.as_ref().is_ok_and(|desired| !desired.document.suspend) {
                 self.record.suspend(false).await;
@@ -197,6 +198,7 @@ impl Task {
     async fn reach(&self, wish: &Result<Desired, Refusal>, goal: Option<&Goal>) -> Result<Reached, Refusal> {
         let started = Instant::now();
         let stage = &self.registry.stage;
+        self.record.known()?;
         let (document, loaded, withdrawn) = match goal {
             Some(Goal::Before(kept, withdrawn)) => {
                 let (document, wasm) = self.record.revision(kept).await?;
@@ -225,7 +227,7 @@ impl Task {
         if let Err(refusal) = self.settle(&staged.subscribed, self.is_patient(goal, &identity, &document)).await {
             return Ok(Reached::Waits(refusal));
         }
-        if self.stand_by().await {
+        if self.stand_by(goal).await {
             return Ok(Reached::Leads(staged.subscribed));
         }
         self.dispatcher.let_catch_up(&staged.subscribed).await;
@@ -241,6 +243,9 @@ impl Task {
                 self.record.read().await;
                 self.hold();
                 self.warm = Some(subscribed);
+                if matches!(goal, Some(Goal::Wish)) {
+                    self.set(PluginState::Starting);
+                }
                 return goal;
             }
             Reached::Waits(refusal) => {
@@ -422,9 +427,10 @@ impl Task {
             let mut status = self.status.lock();
             (status.paused, status.suspended) = (paused, suspended);
         }
-        self.dispatcher.hold(paused || suspended);
+        let held = paused || suspended || self.record.known().is_err();
+        self.dispatcher.hold(held);
         if let Some(bake) = &mut self.bake {
-            bake.hold(paused || suspended);
+            bake.hold(held);
         }
     }
 }

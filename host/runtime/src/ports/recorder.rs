@@ -93,9 +93,9 @@ impl Recorder {
     pub fn record(&self, record: Record) {
         let plugin = Arc::clone(&record.plugin);
         let mut waiting = self.waiting.lock();
-        let count = waiting.entry(Arc::clone(&plugin)).or_default();
-        if *count < WAITING_OF_PLUGIN && self.sender.try_send(record).is_ok() {
-            *count += 1;
+        let count = waiting.get(&plugin).copied().unwrap_or_default();
+        if count < WAITING_OF_PLUGIN && self.sender.try_send(record).is_ok() {
+            waiting.insert(plugin, count + 1);
             return;
         }
         drop(waiting);

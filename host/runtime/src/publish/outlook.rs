@@ -65,6 +65,8 @@ pub(super) struct Outlook {
     pub(super) counts: Option<Counts>,
     /// Nothing is decided yet.
     pub(super) starting: bool,
+    /// Nothing serves yet, and something may soon.
+    pub(super) coming: bool,
 }
 
 impl Outlook {
@@ -83,7 +85,10 @@ impl Outlook {
             digest: plugin.digest.clone(),
             conditions: [accepted(&plugin.state), ready(plugin), progressing(plugin), degraded(plugin)],
             counts: Some(counts),
-            starting: plugin.state == PluginState::Starting,
+            starting: undecided(&plugin.state),
+            // What was good may stand in for what is refused.
+            coming: plugin.revision.is_empty()
+                && (undecided(&plugin.state) || matches!(plugin.state, PluginState::Refused(_)) && plugin.step.is_some()),
         }
     }
 
@@ -97,7 +102,7 @@ impl Outlook {
             Condition::new("Degraded", false, "NothingServes", ""),
         ];
         let (revision, digest) = (String::new(), String::new());
-        Self { generation: None, revision, digest, conditions, counts: Some(Counts::default()), starting: false }
+        Self { generation: None, revision, digest, conditions, counts: Some(Counts::default()), starting: false, coming: false }
     }
 
     /// That of a resource that is being deleted, and stays until its finalizers are gone.
@@ -112,7 +117,7 @@ impl Outlook {
             Condition::new("Degraded", false, "NothingServes", ""),
         ];
         let generation = read("generation").and_then(|text| text.parse().ok());
-        Self { generation, revision: String::new(), digest: String::new(), conditions, counts: None, starting: false }
+        Self { generation, revision: String::new(), digest: String::new(), conditions, counts: None, starting: false, coming: false }
     }
 
     /// Is it that of a resource that is being deleted?
@@ -125,6 +130,11 @@ impl Outlook {
         (self.generation, &self.revision, &self.digest, &self.conditions)
             == (other.generation, &other.revision, &other.digest, &other.conditions)
     }
+}
+
+/// Only the host that leads tells of plugins: one that stands by still is one that this host is about to start.
+const fn undecided(state: &PluginState) -> bool {
+    matches!(state, PluginState::Starting | PluginState::Standby)
 }
 
 fn accepted(state: &PluginState) -> Condition {

@@ -370,10 +370,24 @@ async fn a_restart_changes_no_time() {
     server.put(&key(), "u", &status);
     writer.look(one(&plugin(PluginState::Starting, ""))).await;
     assert!(server.writes().is_empty(), "what the last host wrote stays until something is known");
+    // So it is after a takeover: this host leads, and its plugins are about to notice.
+    writer.look(one(&plugin(PluginState::Standby, ""))).await;
+    assert!(server.writes().is_empty(), "nor does it stand by any more");
     writer.look(one(&serving())).await;
     let (_, written) = server.writes().remove(0);
     assert_eq!(written["status"]["conditions"], status["conditions"]);
     assert!(server.0.lock().notes.is_empty());
+    // What was good is about to stand in for what is refused.
+    let (server, mut writer, _) = host();
+    let refused = refused(Reason::RolledBack);
+    let outlook = Outlook::of(&plugin(refused.clone(), "1-abc"));
+    let before = Transitions::default().turned(&outlook.conditions, "2020-01-01T00:00:00Z");
+    server.put(&key(), "u", &document(&key(), "u", &outlook, &before, "host-9", "x")["status"]);
+    let step = Some((Step::Compile, Duration::ZERO));
+    writer.look(one(&PluginStatus { step, ..plugin(refused.clone(), "") })).await;
+    assert!(server.writes().is_empty());
+    writer.look(one(&plugin(refused, "1-abc"))).await;
+    assert_eq!(server.writes()[0].1["status"]["conditions"][1]["lastTransitionTime"], "2020-01-01T00:00:00Z");
     // A plugin that does not start is one that does not serve.
     let (server, mut writer, _) = host();
     server.put(&key(), "u", &status);

@@ -34,8 +34,9 @@ pub(super) const AT_ONCE: usize = 20;
 const IN_FLIGHT: usize = 4;
 /// Counts alone are written no more often than this, nor is what others overwrite put right.
 pub(super) const SLOW: Duration = Duration::from_secs(30);
-/// After a start, what the host before wrote stays until something is known, but not longer.
-pub(super) const SETTLE: Duration = Duration::from_secs(10);
+/// After a start or a takeover, what the host before wrote stays until something is known, but not longer. A first revision
+/// may wait ten seconds for the state of its watches.
+pub(super) const SETTLE: Duration = Duration::from_secs(30);
 /// A write without an answer for so long has failed.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Between two attempts: at first, and at most.
@@ -234,7 +235,7 @@ impl Entry {
             return None;
         }
         let Some(written) = &self.written else {
-            let wait = outlook.starting && self.continued && now < self.since + SETTLE;
+            let wait = outlook.coming && self.continued && now < self.since + SETTLE;
             return (!wait).then_some(self.not_before);
         };
         let soon = !written.outlook.says_the_same(outlook);

@@ -220,10 +220,18 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
         "apiVersion": "wharf.dev/v1alpha1", "kind": "Plugin", "metadata": {"name": "resource", "namespace": "told"},
         "spec": {"component": {"file": "probe.wasm"}, "grants": [{"cluster": {"apiVersion": "v1", "kind": "ConfigMap", "verbs": ["get"]}}]},
     });
-    scene.lab.cluster.api().apply(&document).await?;
+    for name in ["resource", "steady", "gone"] {
+        let mut document = document.clone();
+        *document.pointer_mut("/metadata/name").context("no name")? = json!(name);
+        scene.lab.cluster.api().apply(&document).await?;
+    }
     let mut first = scene.host_with(&ARGS)?;
     leads(&first).await?;
-    scene.kubectl(&["wait", "plg/resource", "--for=condition=Ready", "--timeout=120s"]).await?;
+    scene.kubectl(&["wait", "plg/resource", "plg/steady", "plg/gone", "--for=condition=Ready", "--timeout=120s"]).await?;
+    let times = ["get", "plg/steady", "-o=jsonpath={.status.conditions[*].lastTransitionTime}"];
+    let since = scene.kubectl(&times).await?;
+    let book = |name: &str| scene.lab.data().join(format!("shared/revisions/told.{name}.json"));
+    ensure!(book("gone").exists() && book("steady").exists(), "revisions are kept");
     let leader = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.replicas[*].name}"]).await?;
     let second = scene.host_with(&ARGS)?;
     second.ready().await?;
@@ -234,6 +242,8 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     let (code, said, error) = first.wharf(&pause("told/probe")).await?;
     ensure!(code == 0, "{said}{error}");
     first.kill().await?;
+    // While nobody leads.
+    scene.kubectl(&["delete", "plg/gone"]).await?;
     scene.kubectl(&["patch", "plg/resource", "--type=merge", "-p", r#"{"spec":{"suspend":true}}"#]).await?;
     leads(&second).await?;
     scene.kubectl(&["wait", "plg/resource", "--for=jsonpath={.status.conditions[1].reason}=Suspended", "--timeout=120s"]).await?;
@@ -244,5 +254,15 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     let (generation, next) = status.trim().split_once(' ').context("no replica")?;
     ensure!(generation == "2" && !next.contains(' '), "one host tells of the second generation: {status}");
     ensure!(!leader.trim().is_empty(), "the first leader has named itself");
+    // What served before and serves again has not changed.
+    until("the steady one to serve", DEADLINE, async || {
+        let rows = second.get("plugins").await?;
+        let steady = rows.as_array().into_iter().flatten().find(|row| row.get("name").is_some_and(|name| name == "steady"));
+        Ok(steady.is_some_and(|row| row.get("state").is_some_and(|state| state == "Serving")).then_some(()))
+    })
+    .await?;
+    ensure!(scene.kubectl(&times).await? == since, "a takeover is no transition: {since}");
+    until("nothing to be kept of what went while nobody led", DEADLINE, async || Ok((!book("gone").exists()).then_some(()))).await?;
+    ensure!(book("steady").exists(), "what serves is kept");
     Ok(())
 }
