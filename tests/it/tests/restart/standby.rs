@@ -230,7 +230,8 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     scene.kubectl(&["wait", "plg/resource", "plg/steady", "plg/gone", "--for=condition=Ready", "--timeout=120s"]).await?;
     let times = ["get", "plg/steady", "-o=jsonpath={.status.conditions[*].lastTransitionTime}"];
     let since = scene.kubectl(&times).await?;
-    let book = |name: &str| scene.lab.data().join(format!("shared/revisions/told.{name}.json"));
+    let kept = scene.lab.data().join("shared/revisions");
+    let book = |name: &str| kept.join(format!("told.{name}.json"));
     ensure!(book("gone").exists() && book("steady").exists(), "revisions are kept");
     let leader = scene.kubectl(&["get", "plg/resource", "-o=jsonpath={.status.replicas[*].name}"]).await?;
     let second = scene.host_with(&ARGS)?;
