@@ -371,3 +371,18 @@ async fn tell_when_ready(status: Arc<HostStatus>, started: Instant, stop: Cancel
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_part_that_ends_by_itself_is_a_failure_and_the_stop_does_not_wait_for_it() {
+        let mut ended = Part::new("a part", Some(tokio::spawn(async {})));
+        assert!(matches!(ended.failed().await, HostFailure::Defect(error) if error.to_string().starts_with("a part has ended")));
+        ended.abort().await;
+        let mut there_is_none = Part::new("none", None);
+        assert!(tokio::time::timeout(Duration::ZERO, there_is_none.failed()).await.is_err());
+        there_is_none.ended().await;
+    }
+}
