@@ -20,6 +20,9 @@ use crate::telemetry::metrics::{CheckpointSample, InformerSample, LogSample, Plu
 /// A leader that hangs is given so much time beyond its lease, as by Kubernetes' own components.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
+/// Why a plugin stands by: nothing is wrong with it.
+const ELSEWHERE: &str = "AnotherHostLeads";
+
 /// The state of a host, on demand.
 pub(crate) struct HostStatus {
     registry: Arc<Registry>,
@@ -142,7 +145,7 @@ impl StatusSource for HostStatus {
                     (if trouble.is_some() { "Sleeping" } else { "Serving" }, refusal.reason.as_str(), message)
                 }
                 (PluginState::Refused(refusal), _) => (status.state.as_str(), refusal.reason.as_str(), refusal.message.clone()),
-                (PluginState::Standby, _) => (status.state.as_str(), "", self.leader()),
+                (PluginState::Standby, _) => (status.state.as_str(), ELSEWHERE, self.leader()),
                 // It serves, but there is a kind that it is not told about.
                 (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
                 (PluginState::Serving, None) if let Some(account) = &status.lacks_account => {

@@ -29,7 +29,7 @@ pub struct PluginRow {
     pub digest: String,
     /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`, `Draining`. `Refused`: and no revision serves.
     pub state: String,
-    /// Why, if it is refused or sleeps; or what is wrong though it serves, a wish that was refused for example.
+    /// Why, if it is refused, sleeps or stands by; or what is wrong though it serves, a wish that was refused for example.
     pub reason: String,
     /// The same in detail, for people.
     pub message: String,

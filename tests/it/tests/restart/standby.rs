@@ -70,6 +70,7 @@ impl Scene {
         let row = standing.await?;
         let message = row.get("message").and_then(Value::as_str).unwrap_or_default();
         ensure!(message.ends_with(" leads") && !message.starts_with("no host"), "it says who leads: {row}");
+        ensure!(row.get("reason").is_some_and(|reason| reason == "AnotherHostLeads"), "and that nothing is wrong: {row}");
         for path in ["/readyz", "/healthz/leader-election"] {
             ensure!(host.health(path).await?.0 == 200, "{path}: {:?}", host.health(path).await?);
         }
