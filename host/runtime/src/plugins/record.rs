@@ -213,7 +213,7 @@ mod tests {
         tenure.open();
         assert!(!record.is_current());
         record.suspend(true).await;
-        let both = Book { paused: true, suspended: true, revisions: Vec::new() };
+        let both = Book { paused: true, suspended: true, ..Book::default() };
         assert!(record.is_current() && revisions.load(&guard()).unwrap() == both);
         // Frozen, and late to notice.
         advance(Duration::from_secs(14)).await;

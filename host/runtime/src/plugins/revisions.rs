@@ -277,7 +277,7 @@ mod tests {
         // Nothing is removed as long as it is not known what is named; others are kept all the same.
         let revisions = Revisions::open(folder.path(), 3).unwrap();
         let other = PluginName::new("team-a", "other").unwrap();
-        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"more")] };
+        let mut book = Book { revisions: vec![kept(1, Standing::Good, b"more")], ..Book::default() };
         revisions.save(&other, &mut book, Some((&digest(b"more"), b"more"))).unwrap();
         revisions.forget(&other).unwrap();
         revisions.sweep().unwrap();
@@ -292,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let guard = PluginName::new("team-a", "guard").unwrap();
         let revisions = Revisions::open(folder.path(), 3).unwrap();
-        let mut book = Book { paused: false, suspended: false, revisions: vec![kept(1, Standing::Good, b"wasm")] };
+        let mut book = Book { revisions: vec![kept(1, Standing::Good, b"wasm")], ..Book::default() };
         revisions.save(&guard, &mut book, Some((&digest(b"wasm"), b"wasm"))).unwrap();
         let components = folder.path().join("components");
         for left in [revisions.component_path(&digest(b"left")).unwrap(), components.join("half.new")] {
