@@ -24,77 +24,154 @@ pub(super) fn look(api: &Arc<Api>, state: &Arc<Mutex<State>>, resource: &Arc<Res
     let Some(stored) = api.store().get(key) else { return };
     let value = Api::value(resource, &stored);
     if !object::is_deleting(&value) {
-        if abandoned(api, key, &value) {
-            let options =
-                DeleteOptions { uid: Some(stored.uid.to_string()), propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-            ended(delete::object(api, resource, key, &options).err());
-        }
+        collect(api, state, &Found { resource, key, stored: &stored, value: &value });
         return;
     }
     let finalizers = object::finalizers(&value);
     if finalizers.contains(&ORPHAN) {
         let all = state.lock().owned_by(&stored.uid);
         for owned in all {
-            let_go(api, state, &owned, &stored.uid);
+            let_go(api, state, &owned, &[&stored.uid]);
         }
         unfinalize(api, key, ORPHAN);
     } else if finalizers.contains(&FOREGROUND) {
-        if blocked(api, state, &stored) {
-            state.lock().wait(Waits::Owner(stored.uid.clone()), key.clone());
-        } else {
-            state.lock().unwait(&Waits::Owner(stored.uid.clone()));
+        // Waits before it looks: what goes while it looks is heard of.
+        let waits = Waits::Owner(stored.uid.clone());
+        state.lock().wait(waits.clone(), key.clone());
+        if !blocked(api, state, &stored) {
+            state.lock().unwait(&waits);
             unfinalize(api, key, FOREGROUND);
         }
     }
 }
 
-/// Whether an object names owners, and none of them is there.
-fn abandoned(api: &Api, key: &Key, value: &Value) -> bool {
-    let owners = object::member(value, "ownerReferences").and_then(Value::as_array);
-    let mut owners = owners.into_iter().flatten().peekable();
+/// An object that is looked at.
+struct Found<'a> {
+    resource: &'a Resource,
+    key: &'a Key,
+    stored: &'a Stored,
+    value: &'a Value,
+}
+
+/// What an owner that is named is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// It is there and keeps what it owns.
+    Solid,
+    Gone,
+    /// It is going, and waits until what it owns is gone.
+    Waiting,
+    /// Of a kind that nobody knows (the definition may come back), or of a kind with namespaces where the object has none.
+    Unknown,
+}
+
+/// An object that is not being deleted goes if no owner keeps it; if one does, the references to the others go.
+fn collect(api: &Api, state: &Arc<Mutex<State>>, found: &Found<'_>) {
+    let references = object::member(found.value, "ownerReferences").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let registry = api.registry();
-    owners.peek().is_some() && owners.all(|owner| is_gone(api, &registry, key, owner))
+    let owners: Vec<(Owner, &str)> =
+        references.iter().map(|reference| (owner(api, &registry, found.key, reference), text(reference, "uid"))).collect();
+    let any = |wanted: Owner| owners.iter().any(|(owner, _)| *owner == wanted);
+    if owners.is_empty() || any(Owner::Unknown) {
+        return;
+    }
+    if any(Owner::Solid) {
+        let rest: Vec<&str> = owners.iter().filter(|(owner, _)| *owner != Owner::Solid).map(|(_, uid)| *uid).collect();
+        if !rest.is_empty() {
+            let_go(api, state, found.key, &rest);
+        }
+        return;
+    }
+    let dependents = if any(Owner::Waiting) { state.lock().owned_by(&found.stored.uid) } else { Vec::new() };
+    if dependents.iter().any(|dependent| waits_in_foreground(api, dependent)) {
+        // Two that own each other would wait for each other.
+        unblock(api, found.key);
+    }
+    let finalizers = object::finalizers(found.value);
+    let propagation = if !dependents.is_empty() || finalizers.contains(&FOREGROUND) {
+        Propagation::Foreground
+    } else if finalizers.contains(&ORPHAN) {
+        Propagation::Orphan
+    } else {
+        Propagation::Background
+    };
+    // Of the very object that was looked at, since another of its name may have other owners.
+    let options = DeleteOptions { uid: Some(found.stored.uid.to_string()), propagation: Some(propagation), ..DeleteOptions::default() };
+    ended(delete::object(api, found.resource, found.key, &options).err());
 }
 
-/// An owner of a kind that nobody knows is taken to be there: the definition may come back.
-fn is_gone(api: &Api, registry: &Registry, key: &Key, owner: &Value) -> bool {
-    let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-    let found = registry.by_kind(group, version, text("kind")).or_else(|| registry.any_version(group, text("kind")));
-    let Some(resource) = found else { return false };
+fn owner(api: &Api, registry: &Registry, key: &Key, reference: &Value) -> Owner {
+    let (group, version) = text(reference, "apiVersion").split_once('/').unwrap_or(("", text(reference, "apiVersion")));
+    let kind = text(reference, "kind");
+    let Some(resource) = registry.by_kind(group, version, kind).or_else(|| registry.any_version(group, kind)) else {
+        return Owner::Unknown;
+    };
+    if resource.namespaced && key.namespace.is_empty() {
+        return Owner::Unknown;
+    }
     let namespace = if resource.namespaced { Arc::clone(&key.namespace) } else { Arc::from("") };
-    let owner_key = Key { storage: Arc::clone(&resource.storage), namespace, name: Arc::from(text("name")) };
-    api.store().get(&owner_key).is_none_or(|found| &*found.uid != text("uid"))
+    let owner_key = Key { storage: Arc::clone(&resource.storage), namespace, name: Arc::from(text(reference, "name")) };
+    match api.store().get(&owner_key) {
+        Some(found) if &*found.uid == text(reference, "uid") => {
+            if waits_in_foreground(api, &owner_key) {
+                Owner::Waiting
+            } else {
+                Owner::Solid
+            }
+        }
+        _ => Owner::Gone,
+    }
 }
 
-/// Deletes those that an object owns; true while one is there that keeps its owner.
+fn waits_in_foreground(api: &Api, key: &Key) -> bool {
+    find(api, key).filter(|(_, stored)| stored.may_be_deleting()).is_some_and(|(resource, stored)| {
+        let value = Api::value(&resource, &stored);
+        object::is_deleting(&value) && object::finalizers(&value).contains(&FOREGROUND)
+    })
+}
+
+fn text<'v>(reference: &'v Value, name: &str) -> &'v str {
+    reference.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Collects those that an object owns; true while one is there that keeps its owner.
 fn blocked(api: &Api, state: &Arc<Mutex<State>>, owner: &Stored) -> bool {
-    let mut blocked = false;
     let all = state.lock().owned_by(&owner.uid);
-    for key in all {
-        let Some((resource, stored)) = find(api, &key) else { continue };
+    for key in &all {
+        let Some((resource, stored)) = find(api, key) else { continue };
+        let value = Api::value(&resource, &stored);
+        if !object::is_deleting(&value) {
+            collect(api, state, &Found { resource: &resource, key, stored: &stored, value: &value });
+        }
+    }
+    all.iter().any(|key| {
+        let Some((resource, stored)) = find(api, key) else { return false };
         let value = Api::value(&resource, &stored);
         let references = object::member(&value, "ownerReferences").and_then(Value::as_array);
-        let Some(reference) = references.into_iter().flatten().find(|one| one.get("uid").and_then(Value::as_str) == Some(&*owner.uid))
-        else {
-            state.lock().disown(&owner.uid, &key);
-            continue;
-        };
-        let keeps = reference.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true);
-        if !object::is_deleting(&value) {
-            let options = DeleteOptions { propagation: Some(Propagation::Foreground), ..DeleteOptions::default() };
-            ended(delete::object(api, &resource, &key, &options).err());
-        }
-        blocked |= keeps && api.store().get(&key).is_some_and(|now| now.uid == stored.uid);
-    }
-    blocked
+        let mut references = references.into_iter().flatten().filter(|one| text(one, "uid") == &*owner.uid);
+        references.any(|one| one.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true))
+    })
 }
 
-/// Takes the reference to an owner away.
-fn let_go(api: &Api, state: &Arc<Mutex<State>>, key: &Key, uid: &str) {
+/// No owner waits for this object any more.
+fn unblock(api: &Api, key: &Key) {
     retry(api, key, |value| {
         let Some(references) = object::member(value, "ownerReferences").and_then(Value::as_array) else { return false };
-        let kept: Vec<Value> = references.iter().filter(|one| one.get("uid").and_then(Value::as_str) != Some(uid)).cloned().collect();
+        let mut freed = references.clone();
+        for reference in freed.iter_mut().filter_map(Value::as_object_mut).filter(|one| one.contains_key("blockOwnerDeletion")) {
+            reference.insert("blockOwnerDeletion".to_owned(), Value::Bool(false));
+        }
+        let changed = freed != *references;
+        object::set(value, "ownerReferences", freed);
+        changed
+    });
+}
+
+/// Takes the references to these owners away.
+fn let_go(api: &Api, state: &Arc<Mutex<State>>, key: &Key, uids: &[&str]) {
+    retry(api, key, |value| {
+        let Some(references) = object::member(value, "ownerReferences").and_then(Value::as_array) else { return false };
+        let kept: Vec<Value> = references.iter().filter(|one| !uids.contains(&text(one, "uid"))).cloned().collect();
         let changed = kept.len() != references.len();
         if kept.is_empty() {
             object::unset(value, &["ownerReferences"]);
@@ -103,7 +180,8 @@ fn let_go(api: &Api, state: &Arc<Mutex<State>>, key: &Key, uid: &str) {
         }
         changed
     });
-    state.lock().disown(uid, key);
+    let mut state = state.lock();
+    uids.iter().for_each(|uid| state.disown(uid, key));
 }
 
 fn unfinalize(api: &Api, key: &Key, finalizer: &str) {

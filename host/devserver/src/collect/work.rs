@@ -8,9 +8,7 @@ use memchr::memmem;
 use serde_json::Value;
 
 use crate::store::{Key, Store, Stored};
-
-const NAMESPACES: &str = "namespaces";
-const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+use crate::verbs::policy::{DEFINITIONS, NAMESPACES};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::object::{self, set, set_finalizer};
 use super::options::{DeleteOptions, Propagation};
-use super::{Answer, Api, Body, Request, list, policy};
+use super::{Answer, Api, Body, Request, events, list, policy};
 use crate::kind::Resource;
 use crate::schema::time_text;
 use crate::status::{About, Status};
@@ -18,7 +18,6 @@ pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 /// The finalizer of a definition: its objects go first.
 pub(crate) const CUSTOM_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
-const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 const GRACE_SECONDS: i64 = 30;
 const TRIES: u32 = 16;
 
@@ -37,23 +36,14 @@ pub(crate) enum Deleted {
 pub(crate) async fn delete(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
     let options = DeleteOptions::of(request)?;
     let (resource, key) = (&request.resource, request.key());
-    let warnings = if policy::of(resource).orphans && options.propagation.is_none() && &*resource.kind == "Job" {
-        vec![JOB_WARNING.to_owned()]
-    } else {
-        Vec::new()
+    let warnings = match policy::of(resource).orphan_warning {
+        Some(warning) if options.propagation.is_none() => vec![warning.to_owned()],
+        _ => Vec::new(),
     };
-    let uid;
-    let answer = if options.dry_run {
-        let Some(old) = api.store.get(&key) else { return Err(Status::not_found(resource.about(), &key.name)) };
-        preconditions(resource, &options, &old)?;
-        uid = old.uid.clone();
-        if policy::of(resource).answers_object { Answer::stored(200, resource, old) } else { success(resource, &key.name, &uid) }
-    } else {
-        match object(api, resource, &key, &options)? {
-            Deleted::Gone(stored) if policy::of(resource).answers_object => Answer::stored(200, resource, stored),
-            Deleted::Gone(stored) => success(resource, &key.name, &stored.uid),
-            Deleted::Marked(stored) => Answer::stored(200, resource, stored),
-        }
+    let answer = match object(api, resource, &key, &options)? {
+        Deleted::Gone(stored) if policy::of(resource).answers_object => Answer::stored(200, resource, stored),
+        Deleted::Gone(stored) => success(resource, &key.name, &stored.uid),
+        Deleted::Marked(stored) => Answer::stored(200, resource, stored),
     };
     Ok(answer.warned(warnings))
 }
@@ -69,10 +59,6 @@ pub(crate) async fn collection(api: &Arc<Api>, request: &Request) -> Result<Answ
     let mut deleted = Vec::with_capacity(items.len());
     for item in items {
         let key = Key { storage: Arc::clone(&resource.storage), namespace: Arc::from(&*item.namespace), name: Arc::from(&*item.name) };
-        if options.dry_run {
-            deleted.push(item);
-            continue;
-        }
         match object(api, &resource, &key, &options) {
             Ok(Deleted::Gone(stored) | Deleted::Marked(stored)) => deleted.push(stored),
             // Somebody else was faster: it is gone, as was asked for.
@@ -83,7 +69,7 @@ pub(crate) async fn collection(api: &Arc<Api>, request: &Request) -> Result<Answ
     Ok(Answer::new(200, Body::List { resource, version, items: deleted, continue_token: None, remaining: None }))
 }
 
-/// Deletes one object, whoever asks.
+/// Deletes one object, whoever asks; in a dry run says what it would come to.
 pub(crate) fn object(api: &Api, resource: &Resource, key: &Key, options: &DeleteOptions) -> Result<Deleted, Status> {
     if policy::is_namespace(resource) && FOR_EVER.contains(&&*key.name) {
         return Err(Status::forbidden(resource.about(), &key.name, "this namespace may not be deleted"));
@@ -94,6 +80,10 @@ pub(crate) fn object(api: &Api, resource: &Resource, key: &Key, options: &Delete
         let present = Api::value(resource, &old);
         let next = next(api, resource, &present, options);
         let committed = match next {
+            Next::Remove if options.dry_run => return Ok(Deleted::Gone(old)),
+            Next::Mark(value) if options.dry_run => {
+                return Ok(Deleted::Marked(Arc::new(Stored::new(key, events::kept(resource, value), old.version))));
+            }
             Next::Remove => api.remove(resource, key, &old, None).map(Deleted::Gone),
             Next::Keep => return Ok(Deleted::Marked(old)),
             Next::Mark(value) => api.exchange(resource, key, &old, value).map(Deleted::Marked),
@@ -115,8 +105,10 @@ enum Next {
 /// What a delete makes of an object.
 fn next(api: &Api, resource: &Resource, old: &Value, options: &DeleteOptions) -> Next {
     let mut value = old.clone();
-    let propagation =
-        options.propagation.unwrap_or(if policy::of(resource).orphans { Propagation::Orphan } else { Propagation::Background });
+    // What an earlier delete asked for counts more than the kind's default.
+    let asked = || object::finalizers(old).into_iter().find_map(propagation_of);
+    let default = if policy::of(resource).orphans { Propagation::Orphan } else { Propagation::Background };
+    let propagation = options.propagation.or_else(asked).unwrap_or(default);
     if !policy::is_namespace(resource) {
         set_finalizer(&mut value, FOREGROUND, propagation == Propagation::Foreground);
         set_finalizer(&mut value, ORPHAN, propagation == Propagation::Orphan);
@@ -149,6 +141,15 @@ fn next(api: &Api, resource: &Resource, old: &Value, options: &DeleteOptions) ->
         set(&mut value, "deletionGracePeriodSeconds", grace);
     }
     if value == *old { Next::Keep } else { Next::Mark(value) }
+}
+
+/// What a finalizer says about dependents.
+fn propagation_of(finalizer: &str) -> Option<Propagation> {
+    match finalizer {
+        FOREGROUND => Some(Propagation::Foreground),
+        ORPHAN => Some(Propagation::Orphan),
+        _ => None,
+    }
 }
 
 /// Only a pod that is bound to a node is given time.

@@ -14,9 +14,13 @@ pub(crate) struct Policy {
     pub(crate) answers_object: bool,
     /// Without a propagationPolicy dependents are orphaned.
     pub(crate) orphans: bool,
+    /// What is said of that.
+    pub(crate) orphan_warning: Option<&'static str>,
 }
 
-const USUAL: Policy = Policy { put_creates: false, unconditional: true, answers_object: false, orphans: false };
+const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+
+const USUAL: Policy = Policy { put_creates: false, unconditional: true, answers_object: false, orphans: false, orphan_warning: None };
 const PUT_CREATES: Policy = Policy { put_creates: true, ..USUAL };
 const ANSWERS: Policy = Policy { answers_object: true, ..USUAL };
 
@@ -32,7 +36,7 @@ const KINDS: [(&str, &str, Policy); 19] = [
     ("", "Service", Policy { put_creates: true, ..ANSWERS }),
     ("", "ServiceAccount", ANSWERS),
     ("apiextensions.k8s.io", "CustomResourceDefinition", Policy { unconditional: false, ..USUAL }),
-    ("batch", "Job", Policy { orphans: true, ..USUAL }),
+    ("batch", "Job", Policy { orphans: true, orphan_warning: Some(JOB_WARNING), ..USUAL }),
     ("coordination.k8s.io", "Lease", Policy { put_creates: true, unconditional: false, ..USUAL }),
     ("events.k8s.io", "Event", PUT_CREATES),
     ("policy", "PodDisruptionBudget", Policy { unconditional: false, ..USUAL }),
@@ -51,6 +55,11 @@ pub(crate) fn of(resource: &Resource) -> Policy {
     known.map_or(USUAL, |(_, _, policy)| *policy)
 }
 
+/// Where namespaces lie.
+pub(crate) const NAMESPACES: &str = "namespaces";
+/// Where the definitions of custom resources lie.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
 /// Whether this is the definition of custom resources.
 pub(crate) fn is_definition(resource: &Resource) -> bool {
     is(resource, "apiextensions.k8s.io", "CustomResourceDefinition")
@@ -64,6 +73,16 @@ pub(crate) fn is_namespace(resource: &Resource) -> bool {
 /// Whether this is the Pod kind.
 pub(crate) fn is_pod(resource: &Resource) -> bool {
     is(resource, "", "Pod")
+}
+
+/// Whether this is the PersistentVolumeClaim kind.
+pub(crate) fn is_claim(resource: &Resource) -> bool {
+    is(resource, "", "PersistentVolumeClaim")
+}
+
+/// Whether this is the PersistentVolume kind.
+pub(crate) fn is_volume(resource: &Resource) -> bool {
+    is(resource, "", "PersistentVolume")
 }
 
 fn is(resource: &Resource, group: &str, kind: &str) -> bool {
