@@ -127,6 +127,14 @@ impl DeleteOptions {
             Some(payload) if !payload.bytes.is_empty() => Self::read(payload)?,
             _ => from_query(&request.query),
         };
+        Self::of_value(&body)
+    }
+
+    /// Of a body that is read already, such as the one inside of an Eviction.
+    ///
+    /// # Errors
+    /// 422 for what is wrong in it.
+    pub(crate) fn of_value(body: &Value) -> Result<Self, Status> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let mut causes = Vec::new();
         let all = body.get("dryRun").and_then(Value::as_array);

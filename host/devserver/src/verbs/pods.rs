@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::delete;
 use super::object;
-use super::options::DeleteOptions;
+use super::options::{DeleteOptions, WriteOptions};
 use super::{Answer, Api, Body, Request, Verb, body};
 use crate::status::{About, Cause, Status};
-use crate::store::Refused;
+use crate::store::{Refused, Stored};
 
 const TRIES: u32 = 16;
 
@@ -64,7 +64,9 @@ fn pod(api: &Api, request: &Request) -> Result<Value, Status> {
 fn bind(api: &Api, request: &Request) -> Result<Answer, Status> {
     let Some(payload) = &request.body else { return Err(Status::bad_request("the request has no body")) };
     let binding = body::parse(payload, "Binding")?;
+    let options = WriteOptions::of(request)?;
     let (resource, key) = (&request.resource, request.key());
+    same_name(&binding, &key.name, "Binding")?;
     let node = binding.pointer("/target/name").and_then(Value::as_str).unwrap_or_default();
     if node.is_empty() {
         let cause = Cause::required("target.name", "");
@@ -72,11 +74,15 @@ fn bind(api: &Api, request: &Request) -> Result<Answer, Status> {
     }
     for _ in 0..TRIES {
         let Some(old) = api.store.get(&key) else { return Err(Status::not_found(resource.about(), &key.name)) };
+        preconditions(&binding, &old)?;
         let mut next = Api::value(resource, &old);
+        let refused = |why: &str| Status::conflict(About { group: "", kind: "pods/binding" }, &key.name, why);
+        if object::is_deleting(&next) {
+            return Err(refused(&format!("pod {} is being deleted, cannot be assigned to a host", key.name)));
+        }
         let bound = next.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default().to_owned();
         if !bound.is_empty() {
-            let why = format!("pod {} is already assigned to node {bound:?}", key.name);
-            return Err(Status::conflict(About { group: "", kind: "pods/binding" }, &key.name, &why));
+            return Err(refused(&format!("pod {} is already assigned to node {bound:?}", key.name)));
         }
         if let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) {
             spec.insert("nodeName".to_owned(), json!(node));
@@ -88,11 +94,11 @@ fn bind(api: &Api, request: &Request) -> Result<Answer, Status> {
                 conditions.push(json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": api.time()}));
             }
         }
+        if options.dry_run {
+            return Ok(done());
+        }
         match api.exchange(resource, &key, &old, next) {
-            Ok(_) => {
-                let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-                return Ok(Answer::new(201, Body::Other(status)));
-            }
+            Ok(_) => return Ok(done()),
             Err(Refused::Raced | Refused::Taken(_)) => {}
         }
     }
@@ -103,15 +109,34 @@ fn bind(api: &Api, request: &Request) -> Result<Answer, Status> {
 fn evict(api: &Api, request: &Request) -> Result<Answer, Status> {
     let Some(payload) = &request.body else { return Err(Status::bad_request("the request has no body")) };
     let eviction = body::parse(payload, "Eviction")?;
-    let wanted = eviction.get("deleteOptions");
-    let text = |pointer: &str| wanted.and_then(|all| all.pointer(pointer)).and_then(Value::as_str).map(str::to_owned);
-    let options = DeleteOptions {
-        dry_run: false,
-        grace_seconds: wanted.and_then(|all| all.get("gracePeriodSeconds")).and_then(Value::as_i64),
-        propagation: None,
-        uid: text("/preconditions/uid"),
-        resource_version: text("/preconditions/resourceVersion"),
-    };
+    same_name(&eviction, &request.key().name, "Eviction")?;
+    let asked = WriteOptions::of(request)?;
+    let mut options = DeleteOptions::of_value(eviction.get("deleteOptions").unwrap_or(&Value::Null))?;
+    options.dry_run |= asked.dry_run;
     delete::object(api, &request.resource, &request.key(), &options)?;
-    Ok(Answer::new(201, Body::Other(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))))
+    Ok(done())
+}
+
+fn done() -> Answer {
+    Answer::new(201, Body::Other(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})))
+}
+
+fn same_name(body: &Value, name: &str, kind: &str) -> Result<(), Status> {
+    if object::text(body, "name") == name {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!("name in URL does not match name in {kind} object")))
+}
+
+/// A binding may say which pod it means, and in which state.
+fn preconditions(binding: &Value, pod: &Stored) -> Result<(), Status> {
+    let version = pod.version.to_string();
+    for (member, what, present) in [("uid", "UID", &*pod.uid), ("resourceVersion", "ResourceVersion", &*version)] {
+        let asked = object::text(binding, member);
+        if !asked.is_empty() && asked != present {
+            let why = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {present}");
+            return Err(Status::conflict(About { group: "", kind: "pods/binding" }, &pod.name, &why));
+        }
+    }
+    Ok(())
 }
