@@ -148,7 +148,7 @@ pub fn definition(data: &[u8]) {
     if !crd::validate_definition(&definition, None).is_empty() {
         return;
     }
-    crd::establish(&mut definition, NOW);
+    crd::establish(&mut definition, &crd::Taken::default(), NOW);
     let resources = crd::resources(&definition).unwrap_or_default();
     let Some(resource) = resources.first() else { return };
     let Schema::Custom(version) = &resource.schema else { return };

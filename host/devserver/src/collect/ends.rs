@@ -11,7 +11,7 @@ use crate::kind::Resource;
 use crate::store::Key;
 use crate::verbs::delete::{self, CUSTOM_CLEANUP};
 use crate::verbs::options::{DeleteOptions, Propagation};
-use crate::verbs::{Api, make, object, refresh_definitions};
+use crate::verbs::{Api, establish_definitions, make, object};
 
 /// Looks at a namespace: gives a new one its ServiceAccount, empties one that is being deleted, and ends it when it is empty.
 pub(super) async fn namespace(api: &Arc<Api>, state: &Arc<Mutex<State>>, resource: &Arc<Resource>, key: &Key) {
@@ -54,7 +54,7 @@ pub(super) fn definition(api: &Arc<Api>, state: &Arc<Mutex<State>>, resource: &A
     if left == 0 {
         state.lock().unwait(&waits);
         retry(api, key, |value| object::set_finalizer(value, CUSTOM_CLEANUP, false));
-        refresh_definitions(api);
+        establish_definitions(api);
     }
 }
 

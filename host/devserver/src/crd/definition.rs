@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::schema::CustomSchema;
-use super::{CustomVersion, rules};
+use super::{CustomVersion, names, rules};
 use crate::json::Read;
 use crate::kind::{Resource, Schema, Subresource};
 use crate::status::{Cause, Causes};
@@ -47,30 +47,6 @@ pub(super) fn prepare(definition: &mut Value) {
     }
 }
 
-/// See [`super::establish`].
-pub(super) fn establish(definition: &mut Value, now: &str) {
-    prepare(definition);
-    let names = definition.get("spec").and_then(|spec| spec.get("names")).cloned().unwrap_or_else(|| json!({}));
-    let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) else { return };
-    status.insert("acceptedNames".to_owned(), names);
-    let conditions = status.entry("conditions").or_insert(Value::Null);
-    if !conditions.is_array() {
-        *conditions = json!([]);
-    }
-    let Some(conditions) = conditions.as_array_mut() else { return };
-    for (kind, reason, message) in [
-        ("NamesAccepted", "NoConflicts", "no conflicts found"),
-        ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-    ] {
-        let fresh = json!({"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message});
-        match conditions.iter_mut().find(|one| one.get("type") == Some(&json!(kind))) {
-            Some(one) if one.get("status") == Some(&json!("True")) => {}
-            Some(one) => *one = fresh,
-            None => conditions.push(fresh),
-        }
-    }
-}
-
 /// See [`super::resources`].
 pub(super) fn resources(definition: &Value) -> Result<Vec<Arc<Resource>>, Vec<Cause>> {
     if !is_established(definition) {
@@ -87,6 +63,30 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Arc<Resource>>, Vec<Ca
     if causes.is_empty() { Ok(served) } else { Err(causes.into_vec()) }
 }
 
+/// The resource as it is stored, whether that version is served or not and whether its rules compile: for those who look at its objects
+/// only.
+pub(crate) fn storage(definition: &Value) -> Option<Arc<Resource>> {
+    if !is_established(definition) {
+        return None;
+    }
+    let versions = definition.at("spec").get("versions").and_then(Value::as_array)?;
+    let version = versions.iter().find(|version| version.flag("storage"))?;
+    let mut bare = version.clone();
+    bare.as_object_mut().map(|version| version.remove("schema"));
+    Some(resource(definition, &bare, "", &mut Vec::new()))
+}
+
+/// The group whose names the definition shares.
+pub(crate) fn group(definition: &Value) -> &str {
+    definition.at("spec").text("group")
+}
+
+/// Whether two states of a definition serve the same.
+pub(crate) fn serves_the_same(a: &Value, b: &Value) -> bool {
+    let accepted = |definition: &Value| definition.path(&["status", "acceptedNames"]).clone();
+    a.get("spec") == b.get("spec") && accepted(a) == accepted(b) && is_established(a) == is_established(b)
+}
+
 /// Where the errors of a version's schema are told: versions that share one schema have it in one place.
 pub(super) fn schema_path(definition: &Value, at: usize) -> String {
     let versions = definition.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
@@ -100,14 +100,12 @@ pub(super) fn schema_path(definition: &Value, at: usize) -> String {
 }
 
 pub(super) fn is_established(definition: &Value) -> bool {
-    let conditions = definition.get("status").and_then(|status| status.get("conditions")).and_then(Value::as_array);
-    let mut established = conditions.into_iter().flatten().filter(|one| one.text("type") == "Established");
-    established.any(|one| one.text("status") == "True")
+    names::has(definition, "Established")
 }
 
 fn resource(definition: &Value, version: &Value, path: &str, causes: &mut Causes) -> Arc<Resource> {
     let spec = definition.at("spec");
-    let names = spec.at("names");
+    let names = definition.path(&["status", "acceptedNames"]);
     let (group, name) = (spec.text("group"), version.text("name"));
     let (kind, plural) = (names.text("kind"), names.text("plural"));
     let subresources = version.at("subresources");

@@ -6,6 +6,7 @@ mod cel;
 mod definition;
 mod format;
 mod limits;
+mod names;
 mod pattern;
 mod prune;
 mod rules;
@@ -22,6 +23,8 @@ use crate::kind::Resource;
 use crate::status::Cause;
 use crate::table::Path;
 
+pub(crate) use definition::{group, serves_the_same, storage};
+pub(crate) use names::{Names, Taken, is_settled};
 pub(crate) use schema::CustomSchema;
 
 /// One served version of a definition, compiled.
@@ -61,10 +64,10 @@ pub(crate) fn validate_definition(definition: &Value, old: Option<&Value>) -> Ve
     verify::definition(definition, old, &|path| Path::parse(path).map(drop))
 }
 
-/// Writes acceptedNames, storedVersions and the conditions NamesAccepted and Established into the definition's status. `now`
-/// is a time as objects have it. Conflicts with the names of other definitions are the caller's to find.
-pub(crate) fn establish(definition: &mut Value, now: &str) {
-    definition::establish(definition, now);
+/// Writes acceptedNames, storedVersions and the conditions NamesAccepted and Established into the definition's status. A name that is
+/// `taken` is not given. `now` is a time as objects have it.
+pub(crate) fn establish(definition: &mut Value, taken: &Taken<'_>, now: &str) {
+    names::accept(definition, taken, now);
 }
 
 /// Reads a custom object: prunes unknown fields (their paths are returned), fills defaults.

@@ -37,22 +37,19 @@ where
     B: Body<Data = Bytes>,
     B::Error: Display,
 {
-    let registry = front.api.registry();
-    if !registry.has_group_version(&target.group, &target.version) {
-        return Err(Refusal::PageNotFound);
-    }
-    let resource = registry.find(&target.group, &target.version, &target.plural).ok_or_else(Status::no_resource)?;
-    let verb = route(call, target, resource)?;
+    let (verb, resource) = find(front, call, target)?;
     let style = style(front, call, target, verb)?;
-    let payload = payload(front, call, resource, verb, body).await?;
+    let payload = payload(front, call, &resource, verb, body).await?;
+    // A body may take its time, and a definition goes or changes meanwhile.
+    let (verb, resource) = find(front, call, target)?;
     if let Some(review) = review::find(&target.group, &target.plural, target.subresource.as_deref()) {
-        let value = ask(front, review, resource, target, identity, payload)?;
+        let value = ask(front, review, &resource, target, identity, payload)?;
         return Ok(response::value(201, style.wanted.format, style.pretty, &value));
     }
     let request = verbs::Request {
         verb,
         user_agent: call.user_agent().to_owned(),
-        resource: Arc::clone(resource),
+        resource: Arc::clone(&resource),
         subresource: target.subresource.as_deref().map(Arc::from),
         namespace: if resource.namespaced { target.namespace.as_deref().unwrap_or_default().into() } else { "".into() },
         // What an old watch path names became a selector.
@@ -77,6 +74,16 @@ where
     };
     response::add_warnings(response.headers_mut(), &warnings);
     Ok(response)
+}
+
+/// What the path names as it is served now.
+fn find(front: &Front, call: &Call, target: &Target) -> Result<(Verb, Arc<Resource>), Refusal> {
+    let registry = front.api.registry();
+    if !registry.has_group_version(&target.group, &target.version) {
+        return Err(Refusal::PageNotFound);
+    }
+    let resource = registry.find(&target.group, &target.version, &target.plural).ok_or_else(Status::no_resource)?;
+    Ok((route(call, target, resource)?, Arc::clone(resource)))
 }
 
 /// The verb, if the path and the resource have it.

@@ -32,8 +32,8 @@ impl Registry {
     }
 
     /// The same with these custom resources (all served versions of all established definitions) instead of the present ones. What a
-    /// built-in resource serves already is not served a second time.
-    pub(crate) fn with_custom(&self, resources: Vec<Arc<Resource>>) -> Arc<Self> {
+    /// built-in resource serves already is not served a second time. `storages` are those of which maybe no version is served.
+    pub(crate) fn with_custom(&self, resources: Vec<Arc<Resource>>, storages: Vec<Arc<Resource>>) -> Arc<Self> {
         let mut groups = Self::builtin().groups.clone();
         let own = groups.len();
         for resource in resources {
@@ -42,7 +42,10 @@ impl Registry {
         if let Some(custom) = groups.get_mut(own..) {
             custom.sort_by(|a, b| a.name.cmp(&b.name));
         }
-        Arc::new(Self::index(groups))
+        let mut registry = Self::index(groups);
+        let served: HashSet<_> = registry.storages.iter().map(|one| one.storage.clone()).collect();
+        registry.storages.extend(storages.into_iter().filter(|one| !served.contains(&one.storage)));
+        Arc::new(registry)
     }
 
     /// By the parts of a path: O(1).
@@ -74,7 +77,7 @@ impl Registry {
         &self.groups
     }
 
-    /// One resource per storage (its preferred version): what garbage collection and a namespace's end walk over. Those whose objects
+    /// One resource per storage (its preferred version, also if none is served): what garbage collection and a namespace's end walk over. Those whose objects
     /// are never kept (reviews, bindings) are not among them.
     pub(crate) fn storages(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.storages.iter()

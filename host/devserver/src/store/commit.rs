@@ -65,20 +65,26 @@ impl Store {
 
     /// One object as it is now.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Stored>> {
-        self.inner.read().shelves.get(&key.storage)?.get(&key.namespace, &key.name).cloned()
+        self.inner.read().get(key).cloned()
     }
 
-    /// Adds an object. `value` is the whole object (apiVersion and kind in it are dropped: they belong to the version it is read as);
-    /// the store sets `metadata.resourceVersion`.
+    /// Adds an object, as long as those of `within`, on which it relies, are at these versions. `value` is the whole object (apiVersion and
+    /// kind in it are dropped: they belong to the version it is read as); the store sets `metadata.resourceVersion`.
     ///
     /// # Errors
-    /// [`Refused::Taken`] if there is an object of this name.
-    pub(crate) fn create(&self, key: &Key, value: Value) -> Result<Arc<Stored>, Refused> {
+    /// [`Refused::Taken`] if there is an object of this name, [`Refused::Raced`] if one that it relies on has changed or gone.
+    pub(crate) fn create_within(&self, key: &Key, value: Value, within: &[(Key, u64)]) -> Result<Arc<Stored>, Refused> {
         let draft = Draft::new(key, value);
-        self.commit(key, Change::Created, |present, version| match present {
+        self.commit(key, Change::Created, within, |present, version| match present {
             Some(present) => Err(Refused::Taken(Arc::clone(present))),
             None => Ok(Arc::new(draft.at(version))),
         })
+    }
+
+    /// Adds an object that relies on nothing.
+    #[cfg(test)]
+    pub(crate) fn create(&self, key: &Key, value: Value) -> Result<Arc<Stored>, Refused> {
+        self.create_within(key, value, &[])
     }
 
     /// Exchanges the object that is at version `expected`.
@@ -87,7 +93,7 @@ impl Store {
     /// [`Refused::Raced`] if it is at another version or not there.
     pub(crate) fn replace(&self, key: &Key, expected: u64, value: Value) -> Result<Arc<Stored>, Refused> {
         let draft = Draft::new(key, value);
-        self.commit(key, Change::Updated, |present, version| {
+        self.commit(key, Change::Updated, &[], |present, version| {
             expect(present, expected)?;
             Ok(Arc::new(draft.at(version)))
         })
@@ -100,7 +106,7 @@ impl Store {
     /// [`Refused::Raced`] if it is at another version or not there.
     pub(crate) fn remove(&self, key: &Key, expected: u64, last: Option<Value>) -> Result<Arc<Stored>, Refused> {
         let draft = last.map(|value| Draft::new(key, value));
-        self.commit(key, Change::Deleted, |present, version| {
+        self.commit(key, Change::Deleted, &[], |present, version| {
             let present = expect(present, expected)?;
             Ok(Arc::new(draft.map_or_else(|| present.at_version(version), |draft| draft.at(version))))
         })
@@ -194,14 +200,18 @@ impl Store {
         if waiting { position } else { position.max(inner.version) }
     }
 
-    /// One revision: `decide` sees what is there and the version that the change would have.
+    /// One revision, if the objects of `within` are as they were: `decide` sees what is there and the version that the change would have.
     fn commit(
         &self,
         key: &Key,
         change: Change,
+        within: &[(Key, u64)],
         decide: impl FnOnce(Option<&Arc<Stored>>, u64) -> Result<Arc<Stored>, Refused>,
     ) -> Result<Arc<Stored>, Refused> {
         let mut inner = self.inner.write();
+        for (holder, expected) in within {
+            expect(inner.get(holder), *expected)?;
+        }
         let version = inner.version + 1;
         let shelf = inner.shelf(&key.storage, self.history);
         let previous = shelf.get(&key.namespace, &key.name).cloned();
@@ -229,6 +239,10 @@ impl Store {
 }
 
 impl Inner {
+    fn get(&self, key: &Key) -> Option<&Arc<Stored>> {
+        self.shelves.get(&key.storage)?.get(&key.namespace, &key.name)
+    }
+
     fn shelf(&mut self, storage: &Arc<str>, history: usize) -> &mut Shelf {
         let floor = self.floor;
         self.shelves.entry(Arc::clone(storage)).or_insert_with(|| Shelf::new(floor, history))

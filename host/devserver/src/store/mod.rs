@@ -59,7 +59,7 @@ pub(crate) struct Event {
 pub(crate) enum Refused {
     /// Create: the name is taken, by this object.
     Taken(Arc<Stored>),
-    /// Replace or remove: the object is not there, or not at the expected version.
+    /// The object is not there, or not at the expected version; for a create, one that it relies on.
     Raced,
 }
 

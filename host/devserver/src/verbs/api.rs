@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::addresses::Addresses;
 use super::definitions::Definitions;
@@ -31,7 +31,8 @@ pub struct ApiOptions {
 /// The API: store, kinds and verbs. Shared behind an `Arc`.
 pub struct Api {
     pub(crate) store: Arc<Store>,
-    pub(crate) registry: ArcSwap<Registry>,
+    /// What is served; watches of custom objects hear of each change.
+    pub(crate) registry: watch::Sender<Arc<Registry>>,
     /// One change of definitions at a time: names are given to the first.
     pub(crate) definitions: Mutex<Definitions>,
     pub(crate) addresses: Addresses,
@@ -50,13 +51,13 @@ impl Api {
         let store = Store::open(options.store)?;
         let api = Arc::new(Self {
             store,
-            registry: ArcSwap::new(Registry::builtin()),
+            registry: watch::Sender::new(Registry::builtin()),
             definitions: Mutex::default(),
             addresses: Addresses::default(),
             collector: Collector::new(options.controllers),
             ahead: AtomicI64::new(0),
         });
-        definitions::refresh(&api);
+        definitions::establish(&api);
         api.addresses.take_all(&api);
         api.collector.learn(&api);
         super::cluster::make(&api).await;
@@ -66,7 +67,7 @@ impl Api {
 
     /// What is served now.
     pub(crate) fn registry(&self) -> Arc<Registry> {
-        self.registry.load_full()
+        Arc::clone(&self.registry.borrow())
     }
 
     /// For discovery, metrics, faults and tests.
@@ -123,7 +124,7 @@ impl Api {
             Verb::Get => list::get(&self.store, request).await,
             Verb::List => list::list(&self.store, request).await,
             Verb::Watch => {
-                let watch = Watch::start(&self.store, request).await?;
+                let watch = Watch::start(&self.store, request).await?.while_served(&self.registry);
                 Ok(Answer::new(200, Body::Watch { resource: Arc::clone(&request.resource), watch: Box::new(watch) }))
             }
             Verb::Create => create::create(self, request).await,
@@ -133,9 +134,9 @@ impl Api {
         }
     }
 
-    /// Commits a new object; the collector hears of it.
-    pub(crate) fn insert(&self, resource: &Resource, key: &Key, value: Value) -> Result<Arc<Stored>, Refused> {
-        let stored = self.store.create(key, events::kept(resource, value))?;
+    /// Commits a new object, as long as those it relies on are as they were; the collector hears of it.
+    pub(crate) fn insert(&self, resource: &Resource, key: &Key, value: Value, within: &[(Key, u64)]) -> Result<Arc<Stored>, Refused> {
+        let stored = self.store.create_within(key, events::kept(resource, value), within)?;
         self.collector.changed(&self.store, resource, key, &stored, None);
         Ok(stored)
     }

@@ -14,7 +14,7 @@ use crate::defaults;
 use crate::kind::{Resource, Schema};
 use crate::schema::Shape;
 use crate::status::{About, Cause, Status};
-use crate::store::{Key, Refused};
+use crate::store::{Key, Refused, Stored};
 use crate::validate;
 
 /// Members of metadata that only the server decides.
@@ -23,6 +23,8 @@ const SUFFIX: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 /// Names that are made up are tried so often.
 const NAME_TRIES: u32 = 8;
+/// And a commit, when the namespace or the definition changes meanwhile.
+const COMMIT_TRIES: u32 = 16;
 
 /// Serves a POST to a collection.
 ///
@@ -61,17 +63,9 @@ pub(crate) async fn object(api: &Arc<Api>, request: &Request, mut value: Value, 
         if !refused.is_empty() {
             return Err(Status::invalid(resource.about_kind(), object::text(&one, "name"), &refused));
         }
-        admit(api, request, &one)?;
-        let key = Key { name: Arc::from(object::text(&one, "name")), ..request.key() };
-        match commit(api, resource, &key, one, options.dry_run) {
+        match commit(api, request, &one, options.dry_run) {
             Err(status) if made_up && status.code == 409 && tries < NAME_TRIES => {}
-            Ok(answer) => {
-                if policy::is_definition(resource) && !options.dry_run {
-                    definitions::establish(api, resource, &key);
-                }
-                return Ok(answer.warned(warnings));
-            }
-            Err(status) => return Err(status),
+            answer => return Ok(answer?.warned(warnings)),
         }
     }
 }
@@ -122,22 +116,22 @@ pub(crate) fn place(value: &mut Value, request: &Request) -> Result<(), Status> 
     Ok(())
 }
 
-/// Namespaced objects want a namespace that is there and stays.
-pub(crate) fn admit(api: &Api, request: &Request, value: &Value) -> Result<(), Status> {
+/// A custom object wants its definition, one with a namespace its namespace: there, and not going. Returns them and their versions.
+fn admit(api: &Api, request: &Request, value: &Value) -> Result<Vec<(Key, u64)>, Status> {
     let resource = &request.resource;
-    if let Some(deleted) = definitions::deleted(api, resource) {
-        return Err(deleted);
-    }
+    let mut within: Vec<(Key, u64)> = definitions::admit(api, resource)?.into_iter().collect();
     if !resource.namespaced {
-        return Ok(());
+        return Ok(within);
     }
     let namespace = &request.namespace;
-    let key = Key { storage: Arc::from("namespaces"), namespace: Arc::from(""), name: Arc::clone(namespace) };
+    let key = Key { storage: Arc::from(policy::NAMESPACES), namespace: Arc::from(""), name: Arc::clone(namespace) };
     let Some(found) = api.store.get(&key) else {
-        return Err(Status::not_found(About { group: "", kind: "namespaces" }, namespace));
+        return Err(Status::not_found(About { group: "", kind: policy::NAMESPACES }, namespace));
     };
-    if !object::is_deleting(&found.value("v1", "Namespace")) {
-        return Ok(());
+    // Asked at each create.
+    if !(found.may_be_deleting() && object::is_deleting(&found.value("v1", "Namespace"))) {
+        within.push((key, found.version));
+        return Ok(within);
     }
     let name = object::text(value, "name");
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
@@ -157,26 +151,37 @@ pub(crate) fn track(api: &Api, request: &Request, options: &WriteOptions, old: O
     apply::track(old, new, Shape::of(&request.resource), writer);
 }
 
-/// Stores a finished new object.
-pub(crate) fn commit(api: &Api, resource: &Arc<Resource>, key: &Key, value: Value, dry_run: bool) -> Result<Answer, Status> {
-    let taken = |deleting: bool| {
+/// Stores a finished new object, while what it relies on is there: that is looked at again if it changed before the commit.
+pub(crate) fn commit(api: &Api, request: &Request, value: &Value, dry_run: bool) -> Result<Answer, Status> {
+    let resource = &request.resource;
+    let key = Key { name: Arc::from(object::text(value, "name")), ..request.key() };
+    let taken = |old: &Stored| {
         let mut status = Status::already_exists(resource.about(), &key.name);
-        if deleting {
+        if object::is_deleting(&Api::value(resource, old)) {
             status.message = format!("object is being deleted: {}", status.message);
         }
         status
     };
-    if dry_run {
-        return match api.store.get(key) {
-            Some(old) => Err(taken(object::is_deleting(&Api::value(resource, &old)))),
-            None => Ok(Answer::new(201, Body::Object { resource: Arc::clone(resource), value })),
-        };
+    for _ in 0..COMMIT_TRIES {
+        let within = admit(api, request, value)?;
+        if dry_run {
+            return match api.store.get(&key) {
+                Some(old) => Err(taken(&old)),
+                None => Ok(Answer::new(201, Body::Object { resource: Arc::clone(resource), value: value.clone() })),
+            };
+        }
+        match api.insert(resource, &key, value.clone(), &within) {
+            Ok(stored) => {
+                if policy::is_definition(resource) {
+                    definitions::establish(api);
+                }
+                return Ok(Answer::stored(201, resource, stored));
+            }
+            Err(Refused::Taken(old)) => return Err(taken(&old)),
+            Err(Refused::Raced) => {}
+        }
     }
-    match api.insert(resource, key, value) {
-        Ok(stored) => Ok(Answer::stored(201, resource, stored)),
-        Err(Refused::Taken(old)) => Err(taken(object::is_deleting(&Api::value(resource, &old)))),
-        Err(Refused::Raced) => Err(taken(false)),
-    }
+    Err(Status::conflict(resource.about(), &key.name, "what the object relies on is being changed all the time; please try again"))
 }
 
 fn suffix() -> String {

@@ -1,11 +1,11 @@
-//! Keeps what is served in step with the CustomResourceDefinitions: a definition is established right after it was made, and served from
-//! then on. Owns what was read of each, so that a change of one costs nothing for the others; never waits.
+//! Keeps what is served in step with the CustomResourceDefinitions: a definition is established right after it was made, or when the names
+//! that it lacks are free, and served from then on. Owns what was read of each, so that a change of one costs nothing for the others; never
+//! waits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
+use super::policy::DEFINITIONS;
 use super::{Api, object};
 use crate::crd;
 use crate::kind::{Registry, Resource};
@@ -14,7 +14,6 @@ use crate::store::{Key, Stored};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "CustomResourceDefinition";
-const STORAGE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 /// What is known of the definitions in the store, by name.
 #[derive(Default)]
@@ -24,127 +23,124 @@ pub(crate) struct Definitions {
 
 /// An object that defines a resource, read and compiled.
 struct Known {
-    /// The object's, at which this was read.
-    version: u64,
-    /// None until it is established: then it has no name that others could not take.
-    names: Option<Names>,
+    /// The object as it was read.
+    stored: Arc<Stored>,
+    group: String,
+    /// What it was given: no other definition of its group may have these.
+    names: crd::Names,
+    /// Whether it has all the names that it wants, and is established.
+    settled: bool,
     /// What it serves.
     resources: Vec<Arc<Resource>>,
+    /// Its objects lie there, whatever is served of them.
+    storage: Option<Arc<Resource>>,
 }
 
-/// Names that only one definition of a group may have.
-struct Names {
-    group: String,
-    /// Kind, list kind and singular.
-    names: [String; 3],
-}
-
-/// After a create or change of a definition: gives it its conditions, in a revision of their own as the real server does, and serves it.
+/// After a create or change of a definition, at start, and after one has gone: gives each that has not got its names yet its conditions,
+/// in a revision of their own as the real server does, and serves what the definitions say.
 /// Does not wait, so that a definition whose client has gone is served as well.
-pub(crate) fn establish(api: &Api, resource: &Resource, key: &Key) {
+pub(crate) fn establish(api: &Api) {
     let mut definitions = api.definitions.lock();
     definitions.read(api);
-    if let Some(old) = api.store.get(key) {
-        let present = Api::value(resource, &old);
-        let mut next = present.clone();
-        match definitions.taken(&present) {
-            Some(taken) => refuse(&mut next, &taken, &api.time()),
-            None => crd::establish(&mut next, &api.time()),
+    // A name that one gave up may be what another waits for.
+    for _ in 0..=definitions.known.len() {
+        if !definitions.settle(api) {
+            break;
         }
-        if next != present && !object::is_deleting(&present) {
-            // Whoever was faster establishes the newer state.
-            drop(api.exchange(resource, key, &old, next));
-        }
+        definitions.read(api);
     }
-    definitions.serve(api);
-}
-
-/// Serves what the definitions in the store say. Called at start and after a definition has gone.
-pub(crate) fn refresh(api: &Api) {
-    api.definitions.lock().serve(api);
+    let serving = definitions.known.values().flat_map(|known| known.resources.iter().cloned()).collect();
+    let storages = definitions.known.values().filter_map(|known| known.storage.clone()).collect();
+    api.registry.send_replace(Registry::builtin().with_custom(serving, storages));
 }
 
 impl Definitions {
-    fn serve(&mut self, api: &Api) {
-        self.read(api);
-        let custom = self.known.values().flat_map(|known| known.resources.iter().cloned()).collect();
-        api.registry.store(Registry::builtin().with_custom(custom));
-    }
-
     /// Reads those that have changed.
     fn read(&mut self, api: &Api) {
-        let Ok(all) = api.store.list(STORAGE, None, None) else { return };
+        let Ok(all) = api.store.list(DEFINITIONS, None, None) else { return };
         let mut before = std::mem::take(&mut self.known);
         for stored in all.items {
-            let known = before.remove(&*stored.name).filter(|known| known.version == stored.version);
-            self.known.insert(Box::from(&*stored.name), known.unwrap_or_else(|| Known::read(&stored)));
+            let name: Box<str> = Box::from(&*stored.name);
+            let known = match before.remove(&name) {
+                Some(known) if known.stored.version == stored.version => known,
+                before => Known::read(stored, before),
+            };
+            self.known.insert(name, known);
         }
     }
 
-    /// A name of the definition that another definition of its group has already.
-    fn taken(&self, definition: &Value) -> Option<String> {
-        let (mine, my_name) = (Names::of(definition), object::text(definition, "name"));
-        let others = self.known.iter().filter(|(name, _)| &***name != my_name).filter_map(|(_, known)| known.names.as_ref());
-        let pairs = others.filter(|theirs| theirs.group == mine.group).flat_map(|theirs| mine.names.iter().zip(&theirs.names));
-        pairs.into_iter().find(|(mine, theirs)| mine == theirs).map(|(name, _)| format!("{name:?} is already in use"))
+    /// Gives names and conditions to those that lack any. True if that changed something.
+    fn settle(&self, api: &Api) -> bool {
+        let registry = api.registry();
+        let Some(resource) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") else { return false };
+        let mut changed = false;
+        let mut given: BTreeMap<&str, crd::Names> = self.known.iter().map(|(name, known)| (&**name, known.names.clone())).collect();
+        for (name, known) in self.known.iter().filter(|(_, known)| !known.settled) {
+            let present = known.stored.value(API_VERSION, KIND);
+            if object::is_deleting(&present) {
+                continue;
+            }
+            let group = self.known.iter().filter(|(_, other)| other.group == known.group);
+            let taken: Vec<&crd::Names> = group.filter_map(|(name, _)| given.get(&**name)).collect();
+            let mut next = present.clone();
+            crd::establish(&mut next, &crd::Taken::of(&taken), &api.time());
+            if next == present {
+                continue;
+            }
+            let names = crd::Names::accepted(&next);
+            // Whoever was faster establishes the newer state.
+            changed |= api.exchange(resource, &key_of(name), &known.stored, next).is_ok();
+            given.insert(name, names);
+        }
+        changed
     }
 }
 
 impl Known {
-    fn read(stored: &Stored) -> Self {
+    /// `before` is what was known of an earlier state: as long as what is served stays the same, its resources are the same ones, so that
+    /// watches go on.
+    fn read(stored: Arc<Stored>, before: Option<Self>) -> Self {
         let definition = stored.value(API_VERSION, KIND);
-        if !is_established(&definition) {
-            return Self { version: stored.version, names: None, resources: Vec::new() };
-        }
-        let resources = crd::resources(&definition).unwrap_or_else(|causes| {
-            tracing::warn!(name = %stored.name, ?causes, "a definition that was stored cannot be served");
-            Vec::new()
+        let (group, names) = (crd::group(&definition).to_owned(), crd::Names::accepted(&definition));
+        let settled = crd::is_settled(&definition);
+        let same = before.filter(|before| {
+            let earlier = before.stored.value(API_VERSION, KIND);
+            before.stored.uid == stored.uid && crd::serves_the_same(&earlier, &definition)
         });
-        Self { version: stored.version, names: Some(Names::of(&definition)), resources }
+        let (resources, storage) = match same {
+            Some(same) => (same.resources, same.storage),
+            None => {
+                let resources = crd::resources(&definition).unwrap_or_else(|causes| {
+                    tracing::warn!(name = %stored.name, ?causes, "a definition that was stored cannot be served");
+                    Vec::new()
+                });
+                (resources, crd::storage(&definition))
+            }
+        };
+        Self { stored, group, names, settled, resources, storage }
     }
 }
 
-impl Names {
-    fn of(definition: &Value) -> Self {
-        let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { group: text("/spec/group"), names: ["/spec/names/kind", "/spec/names/listKind", "/spec/names/singular"].map(text) }
-    }
-}
-
-/// The refusal of creates while a definition is being deleted.
-pub(crate) fn deleted(api: &Api, resource: &Resource) -> Option<Status> {
+/// The definition that a custom object relies on, and its version.
+///
+/// # Errors
+/// 404 if it is gone, 405 while it is being deleted.
+pub(crate) fn admit(api: &Api, resource: &Resource) -> Result<Option<(Key, u64)>, Status> {
     if !resource.is_custom() {
-        return None;
+        return Ok(None);
     }
-    let definition = api.store.get(&key_of(resource))?;
+    let key = key_of(&resource.storage);
+    let Some(definition) = api.store.get(&key) else { return Err(Status::no_resource()) };
     // A definition is large, and this is asked at each create.
-    let going = definition.may_be_deleting() && object::is_deleting(&definition.value(API_VERSION, KIND));
-    going.then(|| {
+    if definition.may_be_deleting() && object::is_deleting(&definition.value(API_VERSION, KIND)) {
         let mut status = Status::method_not_allowed();
         status.message = "create not allowed while custom resource definition is terminating".to_owned();
-        status
-    })
+        return Err(status);
+    }
+    Ok(Some((key, definition.version)))
 }
 
-/// The definition of a custom resource.
-fn key_of(resource: &Resource) -> Key {
-    Key { storage: Arc::from(STORAGE), namespace: Arc::from(""), name: Arc::clone(&resource.storage) }
-}
-
-fn is_established(definition: &Value) -> bool {
-    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|one| {
-        one.get("type").and_then(Value::as_str) == Some("Established") && one.get("status").and_then(Value::as_str) == Some("True")
-    })
-}
-
-fn refuse(definition: &mut Value, why: &str, now: &str) {
-    let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) else { return };
-    status.insert(
-        "conditions".to_owned(),
-        json!([
-            {"type": "NamesAccepted", "status": "False", "reason": "KindConflict", "message": why, "lastTransitionTime": now},
-            {"type": "Established", "status": "False", "reason": "NotAccepted", "message": "not all names are accepted", "lastTransitionTime": now},
-        ]),
-    );
+/// A definition has the name of its resource's storage.
+fn key_of(name: &str) -> Key {
+    Key { storage: Arc::from(DEFINITIONS), namespace: Arc::from(""), name: Arc::from(name) }
 }

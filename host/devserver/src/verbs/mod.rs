@@ -33,4 +33,4 @@ pub(crate) use watch::{Watch, WatchEvent};
 
 pub(crate) use body::reread;
 pub(crate) use cluster::one as make;
-pub(crate) use definitions::refresh as refresh_definitions;
+pub(crate) use definitions::establish as establish_definitions;

@@ -175,7 +175,7 @@ pub(crate) async fn write(
         match commit(api, resource, &key, &old, next) {
             Ok(stored) => {
                 if policy::is_definition(resource) {
-                    definitions::establish(api, resource, &key);
+                    definitions::establish(api);
                 }
                 return Ok(Answer::stored(200, resource, stored).warned(warnings));
             }
@@ -359,10 +359,5 @@ async fn applied(api: &Arc<Api>, request: &Request, options: &WriteOptions, conf
     if !refused.is_empty() {
         return Err(Status::invalid(resource.about_kind(), object::text(&value, "name"), &refused));
     }
-    create::admit(api, request, &value)?;
-    let answer = create::commit(api, resource, &request.key(), value, options.dry_run)?;
-    if policy::is_definition(resource) && !options.dry_run {
-        definitions::establish(api, resource, &request.key());
-    }
-    Ok(answer)
+    create::commit(api, request, &value, options.dry_run)
 }

@@ -6,11 +6,12 @@ mod clock;
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::list::{ListOptions, PATIENCE, namespace_of, parse_version, selects, too_large};
 use super::{Request, events};
-use crate::kind::Resource;
+use crate::kind::{Registry, Resource};
 use crate::select::{FieldSelector, LabelSelector};
 use crate::status::Status;
 use crate::store::{Change, Cursor, Event, Next, Store, Stored};
@@ -26,6 +27,8 @@ pub(crate) struct Watch {
     view: View,
     clock: Clock,
     state: State,
+    /// For custom objects: what is served.
+    served: Option<watch::Receiver<Arc<Registry>>>,
 }
 
 /// One event of a watch.
@@ -110,7 +113,21 @@ impl Watch {
             view,
             clock: Clock::start(options.timeout_seconds),
             state,
+            served: None,
         })
+    }
+
+    /// Ends when the resource is served no more, or in another way, after all that happened before: who watches must look anew.
+    #[must_use]
+    pub(crate) fn while_served(mut self, registry: &watch::Sender<Arc<Registry>>) -> Self {
+        self.served = self.resource.is_custom().then(|| registry.subscribe());
+        self
+    }
+
+    fn is_withdrawn(&mut self) -> bool {
+        let Self { served: Some(served), resource, .. } = self else { return false };
+        let registry = served.borrow_and_update();
+        !registry.find(&resource.group, &resource.version, &resource.plural).is_some_and(|now| Arc::ptr_eq(now, resource))
     }
 
     /// The next event; `None` when the watch has ended (its timeout). Cancel safe.
@@ -119,10 +136,16 @@ impl Watch {
             if self.clock.is_over() {
                 self.state = State::Ended;
             }
+            // Asked first: what happened before is told.
+            let withdrawn = self.is_withdrawn();
             if let Some(event) = self.now() {
                 return Some(self.shown(event));
             }
+            if withdrawn {
+                self.state = State::Ended;
+            }
             let end = sleep_until(self.clock.end());
+            let changed = changed(&mut self.served);
             match &mut self.state {
                 State::Ended => return None,
                 State::Waiting { version, until } => {
@@ -130,6 +153,7 @@ impl Watch {
                     tokio::select! {
                         biased;
                         () = end => {}
+                        () = changed => {}
                         () = self.store.reached(version) => {}
                         () = sleep_until(until) => self.state = State::Failed(too_large(version, self.store.version())),
                     }
@@ -139,6 +163,7 @@ impl Watch {
                     tokio::select! {
                         biased;
                         () = end => {}
+                        () = changed => {}
                         () = until(bookmark) => {
                             self.clock.bookmarked();
                             // A reader who waits for a version in the future must not be told that it has come.
@@ -262,6 +287,17 @@ fn change(kind: &'static str, object: Arc<Stored>) -> WatchEvent {
 /// 410: changes after `version` have left the history.
 fn too_old(version: u64, oldest: u64) -> Status {
     Status::expired(format!("too old resource version: {version} ({oldest})"))
+}
+
+/// Until something else is served.
+async fn changed(served: &mut Option<watch::Receiver<Arc<Registry>>>) {
+    // It fails when the API is gone, and with it the watch.
+    if let Some(served) = served
+        && served.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 async fn until(instant: Option<Instant>) {

@@ -14,13 +14,13 @@ fn a_definition_comes_to_be() {
     assert_eq!(definition["spec"]["conversion"], json!({"strategy": "None"}));
     assert!(resources(&definition).unwrap().is_empty(), "not established yet");
 
-    establish(&mut definition, "2026-01-01T00:00:00Z");
+    establish(&mut definition, &Taken::default(), "2026-01-01T00:00:00Z");
     let established = definition.clone();
     assert_eq!(definition["status"]["acceptedNames"], definition["spec"]["names"]);
     let conditions: Vec<_> =
         definition["status"]["conditions"].as_array().unwrap().iter().map(|one| (one["type"].clone(), one["reason"].clone())).collect();
     assert_eq!(conditions, [(json!("NamesAccepted"), json!("NoConflicts")), (json!("Established"), json!("InitialNamesAccepted"))]);
-    establish(&mut definition, "2027-01-01T00:00:00Z");
+    establish(&mut definition, &Taken::default(), "2027-01-01T00:00:00Z");
     assert_eq!(definition, established, "what holds keeps its time");
 
     let served = resources(&definition).unwrap();
@@ -46,7 +46,7 @@ fn versions_are_in_their_order() {
         ["v1alpha1", "foo", "v1", "v9", "v10", "v1beta1"].into_iter().map(|name| version(name, name == "v1alpha1")).collect();
     prepare(&mut definition);
     assert_eq!(definition["status"]["storedVersions"], json!(["v1", "v1beta1"]), "a new one is added");
-    establish(&mut definition, "t");
+    establish(&mut definition, &Taken::default(), "t");
     let served = resources(&definition).unwrap();
     let names: Vec<&str> = served.iter().map(|one| &*one.version).collect();
     assert_eq!(names, ["v10", "v1", "v1beta1", "v1alpha1", "foo"]);
@@ -289,7 +289,7 @@ fn what_must_stay_in_a_definition() {
     let mut new = old.clone();
     new["spec"]["scope"] = json!("Cluster");
     assert_eq!(wrong_with(&new, Some(&old)), [], "until it is established");
-    establish(&mut old, "t");
+    establish(&mut old, &Taken::default(), "t");
     new["status"] = old["status"].clone();
     let of = |field: &str, value: &str| {
         ("FieldValueInvalid".to_owned(), field.to_owned(), format!("Invalid value: \"{value}\": field is immutable"))

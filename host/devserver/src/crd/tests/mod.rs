@@ -67,7 +67,7 @@ fn wrong_with(definition: &Value, old: Option<&Value>) -> Vec<(String, String, S
 
 fn version_of(definition: &Value) -> Arc<CustomVersion> {
     let mut definition = definition.clone();
-    establish(&mut definition, "2026-01-01T00:00:00Z");
+    establish(&mut definition, &Taken::default(), "2026-01-01T00:00:00Z");
     let resources = resources(&definition).unwrap();
     match &resources[0].schema {
         Schema::Custom(version) => Arc::clone(version),

@@ -195,7 +195,7 @@ proptest! {
         let mut definition = definition;
         let _ = wrong_with(&definition, Some(&old));
         prepare(&mut definition);
-        establish(&mut definition, "t");
+        establish(&mut definition, &Taken::default(), "t");
         let _ = resources(&definition);
         let mut schema = schema;
         if let Some(map) = schema.as_object_mut() {
@@ -203,7 +203,7 @@ proptest! {
         }
         let mut definition = definition_with(schema);
         let _ = wrong_with(&definition, None);
-        establish(&mut definition, "t");
+        establish(&mut definition, &Taken::default(), "t");
         if let Ok(served) = resources(&definition) {
             let Schema::Custom(version) = &served[0].schema else { panic!("a custom resource") };
             let _ = send(version, widget(object.clone()), None);

@@ -58,12 +58,15 @@ fn storages_come_once_and_hold_objects() {
 #[test]
 fn custom_resources_come_and_go() {
     let builtin = Registry::builtin();
-    let with = builtin.with_custom(vec![
-        custom("z.test", "v1beta1", "widgets"),
-        custom("z.test", "v2", "widgets"),
-        custom("a.test", "v1", "things"),
-        custom("z.test", "v2", "gadgets"),
-    ]);
+    let with = builtin.with_custom(
+        vec![
+            custom("z.test", "v1beta1", "widgets"),
+            custom("z.test", "v2", "widgets"),
+            custom("a.test", "v1", "things"),
+            custom("z.test", "v2", "gadgets"),
+        ],
+        vec![custom("z.test", "v2", "widgets"), custom("z.test", "v1", "unserved")],
+    );
     let names: Vec<_> = with.groups().iter().skip(builtin.groups().len()).map(|group| &*group.name).collect();
     assert_eq!(names, ["a.test", "z.test"]);
     let versions: Vec<_> = with.groups().last().unwrap().versions.iter().map(|one| &*one.version).collect();
@@ -72,8 +75,10 @@ fn custom_resources_come_and_go() {
     assert_eq!(plurals, ["gadgets", "widgets"]);
     assert_eq!(&*with.any_version("z.test", "WIDGETS").unwrap().version, "v2");
     assert_eq!(with.storages().filter(|one| &*one.storage == "widgets.z.test").count(), 1);
+    assert_eq!(with.storages().filter(|one| &*one.storage == "unserved.z.test").count(), 1);
+    assert!(with.find("z.test", "v1", "unserved").is_none());
     assert!(with.find("", "v1", "pods").is_some());
-    let without = with.with_custom(Vec::new());
+    let without = with.with_custom(Vec::new(), Vec::new());
     assert!(!without.has_group_version("z.test", "v2"));
     assert_eq!(without.groups().len(), builtin.groups().len());
 }
