@@ -1,5 +1,5 @@
 //! The collector: hears of every commit and works off what is to be looked at, on a task of its own. What is done with an object is
-//! `ends`' and `owned`'s.
+//! `ends`', `owned`'s and `protect`'s.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::work::{State, Work};
-use super::{ends, owned};
+use super::{ends, owned, protect};
 use crate::kind::Resource;
 use crate::store::{Key, Store, Stored};
 use crate::verbs::{Api, policy};
@@ -97,6 +97,7 @@ impl Collector {
                 }
                 if controllers {
                     owned::look(api, state, &resource, &key);
+                    protect::look(api, &resource, &key);
                 }
             }
             Work::Orphaned(uid) => {

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::work::{State, Waits};
+use crate::json::Read as _;
 use crate::kind::{Registry, Resource};
 use crate::store::{Key, Stored};
 use crate::verbs::delete::{self, FOREGROUND, ORPHAN};
@@ -70,7 +71,7 @@ fn collect(api: &Api, state: &Arc<Mutex<State>>, found: &Found<'_>) {
     let references = object::member(found.value, "ownerReferences").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let registry = api.registry();
     let owners: Vec<(Owner, &str)> =
-        references.iter().map(|reference| (owner(api, &registry, found.key, reference), text(reference, "uid"))).collect();
+        references.iter().map(|reference| (owner(api, &registry, found.key, reference), reference.text("uid"))).collect();
     let any = |wanted: Owner| owners.iter().any(|(owner, _)| *owner == wanted);
     if owners.is_empty() || any(Owner::Unknown) {
         return;
@@ -101,8 +102,8 @@ fn collect(api: &Api, state: &Arc<Mutex<State>>, found: &Found<'_>) {
 }
 
 fn owner(api: &Api, registry: &Registry, key: &Key, reference: &Value) -> Owner {
-    let (group, version) = text(reference, "apiVersion").split_once('/').unwrap_or(("", text(reference, "apiVersion")));
-    let kind = text(reference, "kind");
+    let (group, version) = reference.text("apiVersion").split_once('/').unwrap_or(("", reference.text("apiVersion")));
+    let kind = reference.text("kind");
     let Some(resource) = registry.by_kind(group, version, kind).or_else(|| registry.any_version(group, kind)) else {
         return Owner::Unknown;
     };
@@ -110,9 +111,9 @@ fn owner(api: &Api, registry: &Registry, key: &Key, reference: &Value) -> Owner 
         return Owner::Unknown;
     }
     let namespace = if resource.namespaced { Arc::clone(&key.namespace) } else { Arc::from("") };
-    let owner_key = Key { storage: Arc::clone(&resource.storage), namespace, name: Arc::from(text(reference, "name")) };
+    let owner_key = Key { storage: Arc::clone(&resource.storage), namespace, name: Arc::from(reference.text("name")) };
     match api.store().get(&owner_key) {
-        Some(found) if &*found.uid == text(reference, "uid") => {
+        Some(found) if &*found.uid == reference.text("uid") => {
             if waits_in_foreground(api, &owner_key) {
                 Owner::Waiting
             } else {
@@ -130,10 +131,6 @@ fn waits_in_foreground(api: &Api, key: &Key) -> bool {
     })
 }
 
-fn text<'v>(reference: &'v Value, name: &str) -> &'v str {
-    reference.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Collects those that an object owns; true while one is there that keeps its owner.
 fn blocked(api: &Api, state: &Arc<Mutex<State>>, owner: &Stored) -> bool {
     let all = state.lock().owned_by(&owner.uid);
@@ -148,7 +145,7 @@ fn blocked(api: &Api, state: &Arc<Mutex<State>>, owner: &Stored) -> bool {
         let Some((resource, stored)) = find(api, key) else { return false };
         let value = Api::value(&resource, &stored);
         let references = object::member(&value, "ownerReferences").and_then(Value::as_array);
-        let mut references = references.into_iter().flatten().filter(|one| text(one, "uid") == &*owner.uid);
+        let mut references = references.into_iter().flatten().filter(|one| one.text("uid") == &*owner.uid);
         references.any(|one| one.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true))
     })
 }
@@ -171,7 +168,7 @@ fn unblock(api: &Api, key: &Key) {
 fn let_go(api: &Api, state: &Arc<Mutex<State>>, key: &Key, uids: &[&str]) {
     retry(api, key, |value| {
         let Some(references) = object::member(value, "ownerReferences").and_then(Value::as_array) else { return false };
-        let kept: Vec<Value> = references.iter().filter(|one| !uids.contains(&text(one, "uid"))).cloned().collect();
+        let kept: Vec<Value> = references.iter().filter(|one| !uids.contains(&one.text("uid"))).cloned().collect();
         let changed = kept.len() != references.len();
         if kept.is_empty() {
             object::unset(value, &["ownerReferences"]);
@@ -184,7 +181,7 @@ fn let_go(api: &Api, state: &Arc<Mutex<State>>, key: &Key, uids: &[&str]) {
     uids.iter().for_each(|uid| state.disown(uid, key));
 }
 
-fn unfinalize(api: &Api, key: &Key, finalizer: &str) {
+pub(super) fn unfinalize(api: &Api, key: &Key, finalizer: &str) {
     retry(api, key, |value| object::set_finalizer(value, finalizer, false));
 }
 
@@ -218,12 +215,47 @@ pub(super) fn sweep_events(api: &Arc<Api>) {
     let Ok(all) = api.store().list(&resource.storage, None, None) else { return };
     let oldest = api.now().as_second() - EVENT_TTL_SECONDS;
     for stored in all.items {
-        let value = Api::value(resource, &stored);
-        let made = object::text(&value, "creationTimestamp").parse::<Timestamp>();
-        if made.is_ok_and(|made| made.as_second() < oldest) {
+        let written = written(&Api::value(resource, &stored));
+        if written.is_some_and(|written| written.as_second() < oldest) {
             let key =
                 Key { storage: Arc::clone(&resource.storage), namespace: Arc::from(&*stored.namespace), name: Arc::from(&*stored.name) };
-            ended(delete::object(api, resource, &key, &DeleteOptions::default()).err());
+            // One that is written meanwhile lives on.
+            let options = DeleteOptions { resource_version: Some(stored.version.to_string()), ..DeleteOptions::default() };
+            ended(delete::object(api, resource, &key, &options).err());
         }
+    }
+}
+
+/// When an Event was written last: each write of a recorder says when.
+fn written(event: &Value) -> Option<Timestamp> {
+    let managed = event.path(&["metadata", "managedFields"]).as_array();
+    let times = managed.into_iter().flatten().map(|entry| entry.text("time")).chain([
+        event.path(&["metadata", "creationTimestamp"]).as_str().unwrap_or_default(),
+        event.text("lastTimestamp"),
+        event.text("eventTime"),
+        event.path(&["series", "lastObservedTime"]).as_str().unwrap_or_default(),
+    ]);
+    times.filter_map(|time| time.parse::<Timestamp>().ok()).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::written;
+
+    #[test]
+    fn an_event_lives_from_its_last_write() {
+        let made = json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}, "lastTimestamp": null});
+        let second = |event| written(&event).map(|time| time.to_string()).unwrap_or_default();
+        assert_eq!(second(made.clone()), "2026-01-01T00:00:00Z");
+        let with = |name: &str, value| {
+            let mut event = made.clone();
+            event[name] = value;
+            second(event)
+        };
+        assert_eq!(with("lastTimestamp", json!("2026-01-01T02:00:00Z")), "2026-01-01T02:00:00Z");
+        assert_eq!(with("eventTime", json!("2026-01-01T03:00:00.5Z")), "2026-01-01T03:00:00.5Z");
+        assert_eq!(with("series", json!({"lastObservedTime": "2026-01-01T04:00:00Z"})), "2026-01-01T04:00:00Z");
     }
 }

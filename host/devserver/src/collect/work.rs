@@ -7,6 +7,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use serde_json::Value;
 
+use super::protect;
 use crate::store::{Key, Store, Stored};
 use crate::verbs::policy::{DEFINITIONS, NAMESPACES};
 
@@ -48,6 +49,8 @@ impl State {
         if look {
             self.push(Work::Look(key.clone()));
         }
+        // What ended, or was let go, uses less than before.
+        self.released(key, old);
         self.queue.len() > before
     }
 
@@ -55,6 +58,7 @@ impl State {
     pub(super) fn removed(&mut self, store: &Store, key: &Key, old: &Stored) -> bool {
         let before = self.queue.len();
         self.named(store, key, owners(old));
+        self.released(key, Some(old));
         if self.owned.contains_key(&old.uid) {
             self.push(Work::Orphaned(old.uid.clone()));
         }
@@ -88,6 +92,13 @@ impl State {
             self.waited(&Waits::Owner(uid));
         }
         new
+    }
+
+    /// What an object used may be used no more.
+    fn released(&mut self, key: &Key, old: Option<&Stored>) {
+        for used in old.map(|old| protect::used(&key.storage, old)).unwrap_or_default() {
+            self.push(Work::Look(used));
+        }
     }
 
     /// Whoever waits for this is looked at again.

@@ -17,7 +17,9 @@ use serde_json::Value;
 
 use crate::kind::Resource;
 
-pub(crate) use prepare::{bumps_generation, has_generation, prepare_create, prepare_status, prepare_update};
+pub(crate) use prepare::{
+    CLAIM_PROTECTION, VOLUME_PROTECTION, bumps_generation, has_generation, prepare_create, prepare_status, prepare_update,
+};
 
 /// What the world outside of the object gives: service addresses, time.
 pub(crate) trait World {

@@ -127,6 +127,11 @@ fn of(resource: &Resource) -> Option<&'static Own> {
     KINDS.iter().find(|(group, kind, _)| *group == &*resource.group && *kind == &*resource.kind).map(|(_, _, own)| own)
 }
 
+/// The finalizer of a PersistentVolume, until no claim is bound to it.
+pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+/// The finalizer of a PersistentVolumeClaim, until no pod uses it.
+pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+
 const NOTHING: Own = Own { first_status: None, keeps_status: false, create: None, update: None, status: None };
 
 const KINDS: &[(&str, &str, Own)] = &[
@@ -145,20 +150,12 @@ const KINDS: &[(&str, &str, Own)] = &[
     (
         "",
         "PersistentVolume",
-        Own {
-            first_status: Some(|_| json!({"phase": "Pending"})),
-            create: Some(|object| protect(object, "kubernetes.io/pv-protection")),
-            ..NOTHING
-        },
+        Own { first_status: Some(|_| json!({"phase": "Pending"})), create: Some(|object| protect(object, VOLUME_PROTECTION)), ..NOTHING },
     ),
     (
         "",
         "PersistentVolumeClaim",
-        Own {
-            first_status: Some(|_| json!({"phase": "Pending"})),
-            create: Some(|object| protect(object, "kubernetes.io/pvc-protection")),
-            ..NOTHING
-        },
+        Own { first_status: Some(|_| json!({"phase": "Pending"})), create: Some(|object| protect(object, CLAIM_PROTECTION)), ..NOTHING },
     ),
     (
         "",
@@ -217,7 +214,6 @@ fn autoscaler_status(object: &Value) -> Value {
     }
 }
 
-/// A namespace ends only when the finalizer `kubernetes` is taken away through `finalize`.
 /// Nothing is scheduled onto a node before somebody has seen it ready.
 fn node_create(object: &mut Value) {
     const TAINT: &str = "node.kubernetes.io/not-ready";
@@ -230,6 +226,7 @@ fn node_create(object: &mut Value) {
     spec.put("taints", taints);
 }
 
+/// A namespace ends only when the finalizer `kubernetes` is taken away through `finalize`.
 fn namespace_create(object: &mut Value) {
     const FINALIZER: &str = "kubernetes";
     let Some(spec) = object.open("spec") else { return };

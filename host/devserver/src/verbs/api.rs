@@ -98,24 +98,21 @@ impl Api {
     pub(crate) async fn serve(self: &Arc<Self>, request: Request) -> Result<Answer, Status> {
         match request.subresource.as_deref() {
             None => self.object(&request).await,
-            Some("status") => match request.verb {
-                Verb::Get => list::get(&self.store, &request).await,
-                Verb::Update | Verb::Patch => update::update(self, &request, update::Scope::Status).await,
-                _ => Err(Status::method_not_allowed()),
-            },
+            Some("status" | "approval") => self.part(&request, update::Scope::Status).await,
             Some("scale") => scale::serve(self, &request).await,
             Some("finalize") if request.verb == Verb::Update => update::update(self, &request, update::Scope::Finalize).await,
-            Some("ephemeralcontainers" | "resize") => match request.verb {
-                Verb::Get => list::get(&self.store, &request).await,
-                Verb::Update | Verb::Patch => update::update(self, &request, update::Scope::Free).await,
-                _ => Err(Status::method_not_allowed()),
-            },
-            Some("approval") => match request.verb {
-                Verb::Get => list::get(&self.store, &request).await,
-                Verb::Update | Verb::Patch => update::update(self, &request, update::Scope::Status).await,
-                _ => Err(Status::method_not_allowed()),
-            },
+            Some("ephemeralcontainers") => self.part(&request, update::Scope::Ephemeral).await,
+            Some("resize") => self.part(&request, update::Scope::Resize).await,
             Some(name) => pods::serve(self, &request, name).await,
+        }
+    }
+
+    /// A subresource that shows the whole object and writes a part of it.
+    async fn part(self: &Arc<Self>, request: &Request, scope: update::Scope) -> Result<Answer, Status> {
+        match request.verb {
+            Verb::Get => list::get(&self.store, request).await,
+            Verb::Update | Verb::Patch => update::update(self, request, scope).await,
+            _ => Err(Status::method_not_allowed()),
         }
     }
 

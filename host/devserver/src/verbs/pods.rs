@@ -8,6 +8,7 @@ use super::delete;
 use super::object;
 use super::options::{DeleteOptions, WriteOptions};
 use super::{Answer, Api, Body, Request, Verb, body};
+use crate::json::{Read as _, Write as _};
 use crate::status::{About, Cause, Status};
 use crate::store::{Refused, Stored};
 
@@ -139,4 +140,36 @@ fn preconditions(binding: &Value, pod: &Stored) -> Result<(), Status> {
         }
     }
     Ok(())
+}
+
+/// What a write of `ephemeralcontainers` comes to: such containers may be added, and nothing else changes.
+pub(crate) fn keep_but_ephemeral(next: &mut Value, old: &Value, causes: &mut Vec<Cause>) {
+    const LIST: &str = "ephemeralContainers";
+    let wanted = std::mem::replace(next, old.clone());
+    next.open("metadata").into_iter().for_each(|metadata| metadata.copy("managedFields", wanted.at("metadata")));
+    next.open("spec").into_iter().for_each(|spec| spec.copy(LIST, wanted.at("spec")));
+    for container in old.at("spec").list(LIST) {
+        let name = container.text("name");
+        let what = match wanted.at("spec").list(LIST).iter().find(|one| one.text("name") == name) {
+            Some(same) if same == container => continue,
+            Some(_) => "changed",
+            None => "removed",
+        };
+        causes.push(Cause::forbidden(format!("spec.{LIST}"), &format!("existing ephemeral containers {name:?} may not be {what}\n")));
+    }
+}
+
+/// What a write of `resize` comes to: the resources of containers that there are.
+pub(crate) fn keep_but_resources(next: &mut Value, old: &Value) {
+    let wanted = std::mem::replace(next, old.clone());
+    next.open("metadata").into_iter().for_each(|metadata| metadata.copy("managedFields", wanted.at("metadata")));
+    let Some(spec) = next.open("spec") else { return };
+    for list in ["containers", "initContainers"] {
+        for container in spec.each(list) {
+            let same = wanted.at("spec").list(list).iter().find(|one| one.text("name") == container.text("name"));
+            for member in ["resources", "resizePolicy"] {
+                same.into_iter().for_each(|same| container.copy(member, same));
+            }
+        }
+    }
 }

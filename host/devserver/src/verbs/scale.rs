@@ -43,7 +43,9 @@ pub(crate) async fn serve(api: &Arc<Api>, request: &Request) -> Result<Answer, S
     let replicas = replicas(&wanted, &key.name)?;
     let version = object::text(&wanted, "resourceVersion").to_owned();
     let mut patch = nested(&paths.replicas, replicas);
-    if !version.is_empty() && version != object::text(&present, "resourceVersion") {
+    // A patched Scale carries the version that it was made from, unless the patch names another one.
+    let given = request.verb == Verb::Update || version != object::text(&present, "resourceVersion");
+    if given && !version.is_empty() {
         object::set(&mut patch, "resourceVersion", version);
     }
     let change = Written::Patch(Content::MergePatch, patch);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::object::{self, carry, set, unset};
 use super::options::{FieldValidation, WriteOptions};
-use super::{Answer, Api, Body, Content, Payload, Request, Verb, body, create, definitions, policy};
+use super::{Answer, Api, Body, Content, Payload, Request, Verb, body, create, definitions, pods, policy};
 use crate::apply::{self, Writer};
 use crate::crd;
 use crate::defaults;
@@ -26,8 +26,10 @@ pub(crate) enum Scope {
     Status,
     /// A namespace's `finalize`.
     Finalize,
-    /// A subresource that writes a part of the spec: what is immutable for others may change.
-    Free,
+    /// A pod's `ephemeralcontainers`.
+    Ephemeral,
+    /// A pod's `resize`.
+    Resize,
 }
 
 /// Nobody asked for a version, so a race is nobody's business; so often.
@@ -289,14 +291,19 @@ fn finish(api: &Api, request: &Request, scope: Scope, old: &Value, next: &mut Va
             }
             return Ok(causes);
         }
-        Scope::Free => {}
+        Scope::Ephemeral => pods::keep_but_ephemeral(next, old, &mut causes),
+        Scope::Resize => pods::keep_but_resources(next, old),
     }
     defaults::defaults(resource, next, &api.addresses);
+    let wrong = validate::update(resource, next, old);
     if scope == Scope::Object {
-        causes.extend(validate::update(resource, next, old));
+        causes.extend(wrong);
         if policy::is_definition(resource) {
             causes.extend(crd::validate_definition(next, Some(old)));
         }
+    } else {
+        // Of the rest only what the subresource may write has changed.
+        causes.extend(wrong.into_iter().filter(|cause| cause.field.starts_with("metadata.")));
     }
     if let Schema::Custom(version) = &resource.schema {
         causes.extend(crd::validate(version, next, Some(old)));

@@ -10,6 +10,7 @@
 )]
 
 mod client;
+mod collect;
 mod doors;
 mod history;
 mod life;
