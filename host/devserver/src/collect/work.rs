@@ -205,13 +205,13 @@ mod tests {
         let store = Store::open(StoreOptions { history: 10, data: None, first_version: None }).unwrap();
         let (mut state, key) = (State::default(), key("a"));
         let first = store.create(&key, pod(&["o"])).unwrap();
-        store.remove(&key, first.version, None).unwrap();
+        store.remove(&key, first.version).unwrap();
         let again = store.create(&key, pod(&["o"])).unwrap();
         state.changed(&store, &key, &again, None);
         state.removed(&store, &key, &first);
         state.changed(&store, &key, &first, None);
         assert_eq!(state.owned_by("o"), std::slice::from_ref(&key));
-        store.remove(&key, again.version, None).unwrap();
+        store.remove(&key, again.version).unwrap();
         state.removed(&store, &key, &again);
         assert!(state.owned_by("o").is_empty());
     }

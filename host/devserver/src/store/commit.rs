@@ -99,17 +99,12 @@ impl Store {
         })
     }
 
-    /// Removes the object that is at version `expected`; `last` is its final state if that differs from what is stored (a finalizer that goes with it).
-    /// The result carries the version of the removal.
+    /// Removes the object that is at version `expected`. The result is its last state, with the version of the removal.
     ///
     /// # Errors
     /// [`Refused::Raced`] if it is at another version or not there.
-    pub(crate) fn remove(&self, key: &Key, expected: u64, last: Option<Value>) -> Result<Arc<Stored>, Refused> {
-        let draft = last.map(|value| Draft::new(key, value));
-        self.commit(key, Change::Deleted, &[], |present, version| {
-            let present = expect(present, expected)?;
-            Ok(Arc::new(draft.map_or_else(|| present.at_version(version), |draft| draft.at(version))))
-        })
+    pub(crate) fn remove(&self, key: &Key, expected: u64) -> Result<Arc<Stored>, Refused> {
+        self.commit(key, Change::Deleted, &[], |present, version| Ok(Arc::new(expect(present, expected)?.at_version(version))))
     }
 
     /// The objects of a storage, of one namespace or of all, now or at exactly `at`. A version that is not reached yet is now.

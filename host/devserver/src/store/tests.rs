@@ -48,10 +48,7 @@ fn apply(store: &Store, op: &Op) -> Option<Arc<Stored>> {
     match store.get(&key) {
         None if op.delete => None,
         None => Some(store.create(&key, value).unwrap()),
-        Some(present) if op.delete => {
-            let last = op.value.is_multiple_of(2).then_some(value);
-            Some(store.remove(&key, present.version, last).unwrap())
-        }
+        Some(present) if op.delete => Some(store.remove(&key, present.version).unwrap()),
         Some(present) => Some(store.replace(&key, present.version, value).unwrap()),
     }
 }
@@ -170,14 +167,14 @@ fn commits_are_refused_when_somebody_was_faster() {
     let store = Store::open(options(10)).unwrap();
     let key = key_of((0, 0, 0));
     assert!(matches!(store.replace(&key, 1, json!({})), Err(Refused::Raced)));
-    assert!(matches!(store.remove(&key, 1, None), Err(Refused::Raced)));
+    assert!(matches!(store.remove(&key, 1), Err(Refused::Raced)));
     assert_eq!(store.version(), 100);
     let first = store.create(&key, json!({})).unwrap();
     assert_eq!(first.version, 101);
     assert!(matches!(store.create(&key, json!({})), Err(Refused::Taken(present)) if present.version == 101));
     let second = store.replace(&key, 101, json!({"a": 1})).unwrap();
     assert!(matches!(store.replace(&key, 101, json!({})), Err(Refused::Raced)));
-    assert!(matches!(store.remove(&key, 101, None), Err(Refused::Raced)));
+    assert!(matches!(store.remove(&key, 101), Err(Refused::Raced)));
     assert_eq!(store.get(&key).unwrap().json, second.json);
     assert_eq!(store.version(), 102);
 }
@@ -219,7 +216,7 @@ async fn readers_follow_many_writers() {
                     let value = json!({"data": {"writer": writer, "made": made}});
                     let done = match store.get(&key) {
                         None => store.create(&key, value),
-                        Some(present) if (random >> 50).is_multiple_of(3) => store.remove(&key, present.version, None),
+                        Some(present) if (random >> 50).is_multiple_of(3) => store.remove(&key, present.version),
                         Some(present) => store.replace(&key, present.version, value),
                     };
                     made += u64::from(done.is_ok());

@@ -146,8 +146,8 @@ impl Api {
     }
 
     /// Commits a removal; the collector hears of it.
-    pub(crate) fn remove(&self, resource: &Resource, key: &Key, old: &Arc<Stored>, last: Option<Value>) -> Result<Arc<Stored>, Refused> {
-        let stored = self.store.remove(key, old.version, last.map(|last| events::kept(resource, last)))?;
+    pub(crate) fn remove(&self, key: &Key, old: &Arc<Stored>) -> Result<Arc<Stored>, Refused> {
+        let stored = self.store.remove(key, old.version)?;
         self.collector.removed(&self.store, key, old);
         Ok(stored)
     }

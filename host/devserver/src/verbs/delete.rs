@@ -84,7 +84,7 @@ pub(crate) fn object(api: &Api, resource: &Resource, key: &Key, options: &Delete
             Next::Mark(value) if options.dry_run => {
                 return Ok(Deleted::Marked(Arc::new(Stored::new(key, events::kept(resource, value), old.version))));
             }
-            Next::Remove => api.remove(resource, key, &old, None).map(Deleted::Gone),
+            Next::Remove => api.remove(key, &old).map(Deleted::Gone),
             Next::Keep => return Ok(Deleted::Marked(old)),
             Next::Mark(value) => api.exchange(resource, key, &old, value).map(Deleted::Marked),
         };

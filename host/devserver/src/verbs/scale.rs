@@ -41,11 +41,8 @@ pub(crate) async fn serve(api: &Arc<Api>, request: &Request) -> Result<Answer, S
     let present = with_replicas(&paths, &Api::value(resource, &old), 0);
     let wanted = wanted(payload, &present)?;
     let replicas = replicas(&wanted, &key.name)?;
-    let version = object::text(&wanted, "resourceVersion").to_owned();
     let mut patch = nested(&paths.replicas, replicas);
-    // A patched Scale carries the version that it was made from, unless the patch names another one.
-    let given = request.verb == Verb::Update || version != object::text(&present, "resourceVersion");
-    if given && !version.is_empty() {
+    if let Some(version) = asked(request.verb, &wanted, &present) {
         object::set(&mut patch, "resourceVersion", version);
     }
     let change = Written::Patch(Content::MergePatch, patch);
@@ -146,6 +143,14 @@ fn wanted(payload: &Payload, present: &Value) -> Result<Value, Status> {
     }
 }
 
+/// The version that the object must have, also when it comes to the commit.
+fn asked<'v>(verb: Verb, wanted: &'v Value, present: &Value) -> Option<&'v str> {
+    let version = object::text(wanted, "resourceVersion");
+    // A patched Scale carries the version that it was made from, unless the patch names another one.
+    let given = verb == Verb::Update || version != object::text(present, "resourceVersion");
+    (given && !version.is_empty()).then_some(version)
+}
+
 fn replicas(wanted: &Value, name: &str) -> Result<i64, Status> {
     let replicas = match wanted.pointer("/spec/replicas") {
         None | Some(Value::Null) => 0,
@@ -167,4 +172,18 @@ fn nested(pointer: &str, value: i64) -> Value {
         object.insert(name.to_owned(), inner);
         Value::Object(object)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_was_given_is_asked_for() {
+        let at = |version: &str| json!({"metadata": {"resourceVersion": version}});
+        assert_eq!(asked(Verb::Update, &at("7"), &at("7")), Some("7"), "the object may change before the commit");
+        assert_eq!(asked(Verb::Update, &at(""), &at("7")), None);
+        assert_eq!(asked(Verb::Patch, &at("7"), &at("7")), None, "nobody gave it");
+        assert_eq!(asked(Verb::Patch, &at("6"), &at("7")), Some("6"));
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::object::{self, carry, set, unset};
 use super::options::{FieldValidation, WriteOptions};
-use super::{Answer, Api, Body, Content, Payload, Request, Verb, body, create, definitions, pods, policy};
+use super::{Answer, Api, Body, Content, Payload, Request, Verb, body, create, definitions, events, pods, policy};
 use crate::apply::{self, Writer};
 use crate::crd;
 use crate::defaults;
@@ -187,13 +187,15 @@ pub(crate) async fn write(
     }
 }
 
-/// The last finalizer of an object that is being deleted takes the object with it, in one revision.
+/// The last finalizer of an object that is being deleted takes the object with it, in one revision. Watches are shown the state before,
+/// with the finalizer; who took it away is answered with the state that it asked for, at the version before.
 pub(crate) fn commit(api: &Api, resource: &Resource, key: &Key, old: &Arc<Stored>, next: Value) -> Result<Arc<Stored>, Refused> {
     let kept_by_spec =
         policy::is_namespace(resource) && next.pointer("/spec/finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
     let graceful = object::member(&next, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
     if object::is_deleting(&next) && object::finalizers(&next).is_empty() && !kept_by_spec && !graceful {
-        return api.remove(resource, key, old, Some(next));
+        api.remove(key, old)?;
+        return Ok(Arc::new(Stored::new(key, events::kept(resource, next), old.version)));
     }
     api.exchange(resource, key, old, next)
 }

@@ -273,8 +273,8 @@ impl View {
             (None, true) => Some(change("ADDED", event.object)),
             (Some(_), true) => Some(change("MODIFIED", event.object)),
             (None, false) => None,
-            // The last state of a deleted object, unless that one is not selected any more.
-            (Some(_), false) if event.change == Change::Deleted && sees(&event.object) => Some(change("DELETED", event.object)),
+            // The last state of a deleted object, which is at the version of the change already.
+            (Some(_), false) if event.change == Change::Deleted => Some(change("DELETED", event.object)),
             (Some(previous), false) => Some(change("DELETED", Arc::new(previous.at_version(event.version)))),
         }
     }

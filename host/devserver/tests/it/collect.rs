@@ -238,26 +238,19 @@ async fn a_part_of_a_pod_is_all_that_its_subresource_writes() {
 }
 
 #[tokio::test]
-async fn a_version_of_a_scale_holds_until_the_commit() {
+async fn the_end_of_a_finalizer_shows_the_state_before() {
     let (server, http) = start().await;
-    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-    let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "s"},
-        "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}});
-    let sets = "/apis/apps/v1/namespaces/default/replicasets";
-    make(&http, sets, set).await;
-    let scale = http.get(&format!("{sets}/s/scale")).await.value;
-    // Of those who scale from the same state, one may win.
-    let write = |replicas: i64| {
-        let (http, mut scale) = (http.clone(), scale.clone());
-        scale["spec"]["replicas"] = json!(replicas);
-        tokio::spawn(async move { http.put(&format!("{sets}/s/scale"), scale).await.code })
-    };
-    let tasks: Vec<_> = (2..18).map(write).collect();
-    let mut won = 0;
-    for task in tasks {
-        won += usize::from(task.await.unwrap() == 200);
-    }
-    assert_eq!(won, 1);
+    let mut held = named("ConfigMap", "held");
+    held["metadata"]["finalizers"] = json!(["x.test/y"]);
+    make(&http, CONFIG_MAPS, held).await;
+    let path = format!("{CONFIG_MAPS}/held");
+    let marked = http.delete(&path, Value::Null).await.value;
+    let answer = http.patch(&path, "merge-patch+json", json!({"metadata": {"finalizers": null}})).await.value;
+    let asked = (&answer["metadata"]["finalizers"], version_of(&answer));
+    assert_eq!(asked, (&Value::Null, version_of(&marked)), "{answer}");
+    let last = until(&http, CONFIG_MAPS, &marked, |event| event.kind == "DELETED").await;
+    assert_eq!(last.object["metadata"]["finalizers"], json!(["x.test/y"]), "{last:?}");
+    assert!(Some(last.version) > version_of(&marked));
     server.stop().await.unwrap();
 }
 
@@ -265,15 +258,10 @@ fn widget(name: &str) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"color": "red"}})
 }
 
-/// Makes a definition; served when this returns.
-async fn define(http: &Http, definition: Value) -> Value {
-    make(http, DEFINITIONS, definition).await
-}
-
 #[tokio::test]
 async fn watches_end_with_what_they_watch() {
     let (server, http) = start().await;
-    let definition = define(&http, operations::definition()).await;
+    let definition = make(&http, DEFINITIONS, operations::definition()).await;
     make(&http, WIDGETS, widget("w")).await;
     let mut lines = http.watch(&format!("{WIDGETS}?watch=1")).await;
     assert_eq!(event(&mut lines).await.unwrap().kind, "ADDED");
@@ -304,7 +292,7 @@ async fn objects_that_are_not_served_go_with_their_definition_and_their_namespac
     let (server, http) = start().await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let served = |served: bool| json!([{"op": "replace", "path": "/spec/versions/0/served", "value": served}]);
-    let definition = define(&http, operations::definition()).await;
+    let definition = make(&http, DEFINITIONS, operations::definition()).await;
     let namespace = make(&http, "/api/v1/namespaces", named("Namespace", "n")).await;
     for namespace in ["default", "n"] {
         make(&http, &format!("/apis/example.com/v1/namespaces/{namespace}/widgets"), widget("w")).await;
@@ -320,7 +308,7 @@ async fn objects_that_are_not_served_go_with_their_definition_and_their_namespac
     assert_eq!(http.patch(&path, "json-patch+json", served(false)).await.code, 200);
     http.delete(&path, Value::Null).await;
     gone(&http, DEFINITIONS, &definition).await;
-    define(&http, operations::definition()).await;
+    make(&http, DEFINITIONS, operations::definition()).await;
     assert!(names(http.get(all).await.value).is_empty());
     server.stop().await.unwrap();
 }
@@ -335,7 +323,7 @@ async fn a_name_that_is_free_again_is_given_to_who_waits_for_it() {
     let (server, http) = start().await;
     let mut first = operations::definition();
     first["spec"]["names"]["shortNames"] = json!(["wi"]);
-    let first = define(&http, first).await;
+    let first = make(&http, DEFINITIONS, first).await;
     let mut second = operations::definition();
     second["metadata"]["name"] = json!("others.example.com");
     second["spec"]["names"] =

@@ -45,7 +45,7 @@ pub(in super::super) fn put(store: &Store, namespace: &str, name: &str, labels: 
 
 pub(in super::super) fn delete(store: &Store, namespace: &str, name: &str) -> u64 {
     let key = key(namespace, name);
-    store.remove(&key, store.get(&key).unwrap().version, None).unwrap().version
+    store.remove(&key, store.get(&key).unwrap().version).unwrap().version
 }
 
 fn key(namespace: &str, name: &str) -> Key {

@@ -147,20 +147,6 @@ async fn changes_are_seen_through_the_selector() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_state_of_a_deleted_object_is_shown_if_it_is_selected() {
-    let store = store(100);
-    let storage: Arc<str> = "configmaps".into();
-    let last = |labels: Value| serde_json::json!({"metadata": {"name": "a", "labels": labels}});
-    for (labels_at_end, expected) in [(serde_json::json!({"sel": "y", "end": "1"}), "end=1 sel=y"), (serde_json::json!({}), "sel=y")] {
-        let version = put(&store, "n", "a", "sel=y");
-        let mut selected = watch(&store, &format!("resourceVersion={version}&labelSelector=sel")).await;
-        let key = crate::store::Key { storage: Arc::clone(&storage), namespace: "n".into(), name: "a".into() };
-        store.remove(&key, version, Some(last(labels_at_end))).unwrap();
-        assert_eq!(labels(selected.next().await), format!("DELETED a {} {expected}", version + 1));
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn old_versions_are_an_error_event() {
     let store = store(2);
     assert_eq!(all(&store, "resourceVersion=5").await, ["ERROR 410 too old resource version: 5 (100)"]);
