@@ -372,3 +372,18 @@ fn files_that_are_not_ours_are_refused() {
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(refused("half a file"), std::io::ErrorKind::InvalidData);
 }
+
+#[test]
+fn a_create_relies_on_others_as_they_are() {
+    let store = Store::open(options(10)).unwrap();
+    let holder = key_of((0, 0, 0));
+    let first = store.create(&holder, json!({"metadata": {"name": "o0"}})).unwrap();
+    let within = [(holder.clone(), first.version)];
+    store.create_within(&key_of((1, 0, 1)), json!({"metadata": {"name": "o1"}}), &within).unwrap();
+    let changed = store.replace(&holder, first.version, json!({"metadata": {"name": "o0"}})).unwrap();
+    let late = |within: &[(Key, u64)]| store.create_within(&key_of((1, 0, 2)), json!({"metadata": {"name": "o2"}}), within);
+    assert!(matches!(late(&within), Err(Refused::Raced)), "it has changed");
+    store.remove(&holder, changed.version).unwrap();
+    assert!(matches!(late(&[(holder.clone(), changed.version)]), Err(Refused::Raced)), "it is gone");
+    assert!(store.get(&key_of((1, 0, 2))).is_none());
+}

@@ -144,3 +144,45 @@ pub(crate) fn admit(api: &Api, resource: &Resource) -> Result<Option<(Key, u64)>
 fn key_of(name: &str) -> Key {
     Key { storage: Arc::from(DEFINITIONS), namespace: Arc::from(""), name: Arc::from(name) }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::store::{Store, StoreOptions};
+    use crate::verbs::ApiOptions;
+
+    fn definition() -> Value {
+        let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+        json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "wells.a.test", "uid": "u"}, "spec": {
+            "group": "a.test", "scope": "Cluster", "names": {"plural": "wells", "kind": "Well"}, "versions": [version]}})
+    }
+
+    #[tokio::test]
+    async fn a_definition_that_was_committed_only_is_established_at_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions { history: 10, data: Some(folder.path().join("data")), first_version: None };
+        let store = Store::open(options.clone()).unwrap();
+        store.create(&key_of("wells.a.test"), definition()).unwrap();
+        store.flush().unwrap();
+        drop(store);
+        let api = Api::open(ApiOptions { store: options, controllers: false }).await.unwrap();
+        assert!(api.registry().find("a.test", "v1", "wells").is_some());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_created_of_a_definition_that_is_gone() {
+        let store = StoreOptions { history: 10, data: None, first_version: None };
+        let api = Api::open(ApiOptions { store, controllers: false }).await.unwrap();
+        api.apply("test", definition()).await.unwrap();
+        let registry = api.registry();
+        let resource = registry.find("a.test", "v1", "wells").unwrap();
+        let key = key_of("wells.a.test");
+        assert_eq!(admit(&api, resource).unwrap().unwrap().0, key);
+        api.remove(&key, &api.store.get(&key).unwrap()).unwrap();
+        assert_eq!(admit(&api, resource).unwrap_err().code, 404);
+    }
+}
