@@ -73,7 +73,7 @@ pub(crate) fn storage(definition: &Value) -> Option<Arc<Resource>> {
     let version = versions.iter().find(|version| version.flag("storage"))?;
     let mut bare = version.clone();
     bare.as_object_mut().map(|version| version.remove("schema"));
-    Some(resource(definition, &bare, "", &mut Vec::new()))
+    Some(resource(definition, &bare, "", &mut Causes::default()))
 }
 
 /// The group whose names the definition shares.
