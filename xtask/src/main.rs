@@ -108,6 +108,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Demo { cluster, keep } => demo::run(&root, cluster.kind(), keep)?,
         Task::Cluster { run } => {
             cluster::build(&root)?;
+            cluster::build_informers(&root)?;
             if run {
                 cluster::stay()?;
             }

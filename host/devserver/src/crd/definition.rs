@@ -118,7 +118,6 @@ fn resource(definition: &Value, version: &Value, path: &str, causes: &mut Causes
         columns: version.get("additionalPrinterColumns").and_then(Value::as_array).cloned().unwrap_or_default(),
         selectable: selectable(version).map(str::to_owned).collect(),
         scale: scale.cloned(),
-        deprecation: version.flag("deprecated").then(|| deprecation(spec, version)),
         raw_schema: version.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).cloned().unwrap_or_default(),
     };
     let sub = |name: &str, group: &str, version: &str, kind: &str| Subresource {
@@ -131,6 +130,7 @@ fn resource(definition: &Value, version: &Value, path: &str, causes: &mut Causes
     let singular = names.get("singular").and_then(Value::as_str).map_or_else(|| kind.to_lowercase(), str::to_owned);
     let list_kind = names.get("listKind").and_then(Value::as_str).map_or_else(|| format!("{kind}List"), str::to_owned);
     Arc::new(Resource {
+        deprecation: version.flag("deprecated").then(|| deprecation(spec, version).into()),
         group: group.into(),
         version: name.into(),
         plural: plural.into(),

@@ -38,8 +38,6 @@ pub(crate) struct CustomVersion {
     pub(crate) selectable: Vec<String>,
     /// `subresources.scale`, as written.
     pub(crate) scale: Option<Value>,
-    /// The Warning of a deprecated version.
-    pub(crate) deprecation: Option<String>,
     /// `openAPIV3Schema`, as written.
     pub(crate) raw_schema: Value,
 }

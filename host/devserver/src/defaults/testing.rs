@@ -24,6 +24,7 @@ pub(crate) fn resource(api_version: &str, kind: &str) -> Resource {
         categories: vec![],
         verbs: vec![],
         subresources: if WITHOUT_STATUS.contains(&kind) { vec![] } else { vec![status] },
+        deprecation: None,
         schema: Schema::Builtin(TypeId(0)),
         storage: format!("{group}/{plural}").into(),
     }

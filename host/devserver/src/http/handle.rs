@@ -147,7 +147,8 @@ where
     Ok(response::value(code, Format::Json, call.is_pretty(), &value))
 }
 
-fn refused(refusal: &Refusal, call: &Call) -> Response<Outgoing> {
+/// The answer of a request that is not met.
+pub(super) fn refused(refusal: &Refusal, call: &Call) -> Response<Outgoing> {
     match refusal {
         Refusal::Status(status) => {
             let mut response = response::status(status, accept::error_format(call.accept().as_deref()), call.is_pretty());

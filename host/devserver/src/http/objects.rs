@@ -10,7 +10,7 @@ use http_body::Body;
 use super::accept::{self, Format, Offer, PLAIN, Wanted};
 use super::call::Call;
 use super::events::Lines;
-use super::handle::Refusal;
+use super::handle::{Refusal, refused};
 use super::identity::Identity;
 use super::path::Target;
 use super::response::{self, Outgoing};
@@ -57,7 +57,16 @@ where
         query: call.query.clone(),
         body: payload,
     };
-    let Answer { code, warnings, body } = Box::pin(front.api.serve(request)).await?;
+    let mut all = Vec::from_iter(resource.deprecation.as_deref().map(str::to_owned));
+    let Answer { code, warnings, body } = match Box::pin(front.api.serve(request)).await {
+        Ok(answer) => answer,
+        Err(status) => {
+            let mut response = refused(&status.into(), call);
+            response::add_warnings(response.headers_mut(), &all);
+            return Ok(response);
+        }
+    };
+    all.extend(warnings);
     let mut response = match body {
         verbs::Body::Watch { resource, watch } => {
             let stream = Stream {
@@ -72,7 +81,7 @@ where
         }
         body => shape(code, body, style)?,
     };
-    response::add_warnings(response.headers_mut(), &warnings);
+    response::add_warnings(response.headers_mut(), &all);
     Ok(response)
 }
 

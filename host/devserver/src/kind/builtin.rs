@@ -22,6 +22,7 @@ pub(super) fn groups(text: &str) -> Vec<Group> {
             ["version", version] => reader.version(version),
             ["resource", rest @ ..] => reader.resource(rest),
             ["subresource", rest @ ..] => reader.subresource(rest),
+            ["deprecated", rest @ ..] => reader.deprecated(&rest.join(" ")),
             _ => {}
         }
     }
@@ -83,6 +84,7 @@ impl Reader {
             categories: list(categories),
             verbs: list(verbs),
             subresources: Vec::new(),
+            deprecation: None,
             schema: Schema::Builtin(id),
         });
     }
@@ -96,6 +98,12 @@ impl Reader {
             None => ("".into(), (*api_version).into()),
         };
         resource.subresources.push(Subresource { name: (*name).into(), group, version, kind: (*kind).into(), verbs: list(verbs) });
+    }
+
+    fn deprecated(&mut self, warning: &str) {
+        if let Some(resource) = &mut self.resource {
+            resource.deprecation = Some(warning.into());
+        }
     }
 
     fn end_resource(&mut self) {

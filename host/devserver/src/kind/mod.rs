@@ -30,6 +30,8 @@ pub(crate) struct Resource {
     pub(crate) verbs: Vec<Arc<str>>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) schema: Schema,
+    /// What every answer warns of, if this version is deprecated.
+    pub(crate) deprecation: Option<Arc<str>>,
     /// Where its objects lie: group and plural, the same for all versions of a resource.
     pub(crate) storage: Arc<str>,
 }

@@ -96,7 +96,7 @@ fn parse(text: &'static str) -> Result<Table, &'static str> {
     for line in text.lines() {
         let mut words = line.split(' ');
         match words.next() {
-            Some("#" | "group" | "version" | "resource" | "subresource") => {}
+            Some("#" | "group" | "version" | "resource" | "subresource" | "deprecated") => {}
             Some("type") => current = words.next().and_then(|name| ids.get(name)).copied(),
             Some("kind") => {
                 let (Some(version), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { return Err(line) };

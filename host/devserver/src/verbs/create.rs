@@ -38,16 +38,13 @@ pub(crate) async fn create(api: &Arc<Api>, request: &Request) -> Result<Answer, 
 }
 
 /// Creates an object that is decoded already.
-pub(crate) async fn object(api: &Arc<Api>, request: &Request, mut value: Value, mut warnings: Vec<String>) -> Result<Answer, Status> {
+pub(crate) async fn object(api: &Arc<Api>, request: &Request, mut value: Value, warnings: Vec<String>) -> Result<Answer, Status> {
     let options = WriteOptions::of(request)?;
     let resource = &request.resource;
     if object::member(&value, "resourceVersion").is_some_and(|version| version.as_str() != Some("")) {
         return Err(Status::server_error("resourceVersion should not be set on objects to be created"));
     }
     place(&mut value, request)?;
-    if let Schema::Custom(version) = &resource.schema {
-        warnings.extend(version.deprecation.clone());
-    }
     let made_up = object::text(&value, "name").is_empty() && !object::text(&value, "generateName").is_empty();
     let mut tries = 0;
     loop {

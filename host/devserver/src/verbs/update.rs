@@ -155,7 +155,7 @@ pub(crate) async fn write(
         tries += 1;
         let Some(old) = api.store.get(&key) else { return absent(api, request, scope, options, change).await };
         let present = Api::value(resource, &old);
-        let (mut next, mut warnings) = change.next(api, request, options, &present)?;
+        let (mut next, warnings) = change.next(api, request, options, &present)?;
         let pinned = preconditions(request, change, &next, &old)?;
         let refused = finish(api, request, scope, &present, &mut next)?;
         match change {
@@ -164,9 +164,6 @@ pub(crate) async fn write(
         }
         if !refused.is_empty() {
             return Err(Status::invalid(resource.about_kind(), &key.name, &refused));
-        }
-        if let Schema::Custom(version) = &resource.schema {
-            warnings.extend(version.deprecation.clone());
         }
         if next == present {
             return Ok(Answer::stored(200, resource, old).warned(warnings));

@@ -34,7 +34,7 @@ fn a_definition_comes_to_be() {
     let subresources: Vec<_> = widgets.subresources.iter().map(|one| (&*one.name, &*one.group, &*one.version, &*one.kind)).collect();
     assert_eq!(subresources, [("status", "conf.test", "v1", "Widget"), ("scale", "autoscaling", "v1", "Scale")]);
     let version = version_of(&definition);
-    assert!(version.deprecation.is_none());
+    assert!(served[0].deprecation.is_none());
     assert_eq!(version.selectable, [".spec.color"]);
 }
 
@@ -50,8 +50,7 @@ fn versions_are_in_their_order() {
     let served = resources(&definition).unwrap();
     let names: Vec<&str> = served.iter().map(|one| &*one.version).collect();
     assert_eq!(names, ["v10", "v1", "v1beta1", "v1alpha1", "foo"]);
-    let Schema::Custom(old) = &served[3].schema else { panic!("a custom resource") };
-    assert_eq!(old.deprecation.as_deref(), Some("conf.test/v1alpha1 Widget is deprecated; use conf.test/v10 Widget"));
+    assert_eq!(served[3].deprecation.as_deref(), Some("conf.test/v1alpha1 Widget is deprecated; use conf.test/v10 Widget"));
     assert_eq!(wrong_with(&definition, None), []);
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn configmaps() -> Resource {
         categories: vec![],
         verbs: texts("create delete deletecollection get list patch update watch"),
         subresources: vec![],
+        deprecation: None,
         schema: Schema::Builtin(TypeId(0)),
         storage: "configmaps".into(),
     }
@@ -47,6 +48,7 @@ fn deployments() -> Resource {
         short_names: texts("deploy"),
         categories: texts("all"),
         subresources: vec![part("scale", "autoscaling", "v1", "Scale"), part("status", "apps", "v1", "Deployment")],
+        deprecation: None,
         ..configmaps()
     }
 }

@@ -23,6 +23,7 @@ fn resource(group: &str, kind: &str, namespaced: bool) -> Resource {
         categories: Vec::new(),
         verbs: Vec::new(),
         subresources: Vec::new(),
+        deprecation: None,
         schema: Schema::Builtin(TypeId(0)),
         storage: plural,
     }
