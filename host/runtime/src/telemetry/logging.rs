@@ -340,6 +340,18 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_at_a_desk_has_its_lines_below_its_row() {
+        let say = || {
+            info!(target: "wharf::plugin", plugin = "a/x", reason = "GrantMissing", error = "two are missing:\n  one\n  two\u{1b}", hint = "add them", "plugin revision refused");
+        };
+        let text = capture_as(Style::Short { colour: false }, say);
+        let (_, row) = text.split_once(' ').unwrap();
+        let below = "\n         ";
+        let want = format!("{:<28} refused two are missing: [GrantMissing]{below}  one{below}  two\\u{{1b}}{below}hint: add them\n", "a/x");
+        assert_eq!(row, want);
+    }
+
+    #[test]
     fn format_follows_the_terminal() {
         for (format, terminal, colour, expected) in [
             (LogFormat::Auto, true, true, Style::Text { colour: true }),

@@ -57,8 +57,10 @@ pub(super) fn short(line: &Line, colour: bool) -> String {
         }
         ("wharf::plugin", "plugin revision refused") => {
             let goes_on = if text("serving") == "true" { "; what served before goes on" } else { "" };
-            let said = write!(out, "{about:<28} {strong}refused{reset} {} [{}]{goes_on}", escape(&text("error")), text("reason"));
-            said.and(below(&mut out, "hint: ", &text("hint")))
+            let error = text("error");
+            let (what, more) = error.split_once('\n').unwrap_or((&error, ""));
+            let said = write!(out, "{about:<28} {strong}refused{reset} {} [{}]{goes_on}", escape(what), text("reason"));
+            said.and(below(&mut out, "", more)).and(below(&mut out, "hint: ", &text("hint")))
         }
         ("wharf::plugin", "guest calls fail") => {
             let (object, detail) = (object(line), text("error"));
@@ -101,8 +103,14 @@ fn guest_fields(out: &mut String, fields: &str, Paint { dim, reset, .. }: Paint)
     Ok(())
 }
 
+/// Each line of a text below the row: whatever a plugin says, it begins no row of its own.
 fn below(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
-    if text.is_empty() { Ok(()) } else { write!(out, "{BELOW}{what}{}", escape(text)) }
+    let mut what = what;
+    for line in text.lines() {
+        write!(out, "{BELOW}{what}{}", escape(line))?;
+        what = "";
+    }
+    Ok(())
 }
 
 /// Whatever has no row: the message, the reason, other fields, and what is wrong and what to do about it.
