@@ -14,7 +14,8 @@ use crate::step::{cargo, run as run_command, step};
 const SWAPS: &str = "WHARF_SWAPS";
 const RATE: &str = "WHARF_SWAP_RATE";
 
-/// Builds what is needed, and exchanges 10,000 revisions of each sort at 1,000 changes a second, or as the environment says.
+/// Builds what is needed, and exchanges 10,000 revisions of each sort at 1,000 changes a second, or as the environment says. A
+/// real API server may take fewer; `WHARF_SWAP_SERVER=embedded` takes them all.
 ///
 /// # Errors
 /// If anything is lost or doubled, or a revision does not become what it must.
