@@ -39,6 +39,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Show what a component is: world, imports, and what it asks for
     Inspect(InspectArgs),
+    /// Compile components into a host's cache, ahead of a rollout
+    Compile(CompileArgs),
     /// Call a component once, without a cluster, and show what it did
     Invoke(Box<InvokeArgs>),
     /// Show plugins, failures, informers or queues of a running host, or objects of the cluster
@@ -211,6 +213,23 @@ pub struct ValidateArgs {
     /// Plugin documents; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+/// `wharf compile`.
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// Folder for the machine code: `cwasm` in the data directory of a host of this version, which may be running
+    #[arg(long, value_name = "DIR", required_unless_present = "helper")]
+    pub cache: Option<PathBuf>,
+    /// WebAssembly files
+    #[arg(value_name = "COMPONENT", required_unless_present = "helper")]
+    pub components: Vec<PathBuf>,
+    /// Be the compiling process of a host: standard input to standard output
+    #[arg(long, hide = true, conflicts_with_all = ["cache", "components"])]
+    pub helper: bool,
+    /// Code that is used once
+    #[arg(long, hide = true, requires = "helper")]
+    pub quick: bool,
 }
 
 /// `wharf inspect`.

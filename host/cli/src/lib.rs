@@ -3,6 +3,7 @@
 
 pub mod args;
 mod build;
+mod compile;
 mod completion;
 mod crd;
 mod describe;
@@ -65,6 +66,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Build(args) => build::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Compile(args) => compile::run(&args),
         Command::Invoke(args) => invoke::run(&args),
         Command::Get(args) => get::get(*args),
         Command::Watch(args) => get::watch(*args),

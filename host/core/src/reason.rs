@@ -59,8 +59,8 @@ reasons! {
     GrantMissing => "add the grants that the message names to the Plugin document, if the plugin should have them",
     /// The plugin asks for more than the operator of the host allows.
     CeilingExceeded => "ask for less, or ask the operator of the host: ceilings in its configuration",
-    /// The component could not be compiled.
-    CompileFailed => "report the component to its author; other plugins are not affected",
+    /// The component could not be compiled, or not within the limits of compiling.
+    CompileFailed => "look at the message: a component that needs so much must become smaller, one that crashes the compiler is worth a report to its author; other plugins are not affected",
     /// The component's `describe` failed or answered something unusable.
     DescribeFailed => "run `wharf inspect` on the component to see what it says",
     /// The component refused its configuration.

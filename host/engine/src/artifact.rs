@@ -3,20 +3,24 @@
 //! mapping native code that this host compiled itself.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use wasmtime::component::Component;
 use wharf_core::Reason;
 
-use crate::config::{EngineConfig, MEMORIES_PER_PERMIT, TABLES_PER_PERMIT};
-use crate::cwasm::CompiledStore;
+use crate::compiler::{Compiler, Failure};
+use crate::config::{Compile, EngineConfig, MEMORIES_PER_PERMIT, TABLES_PER_PERMIT};
+use crate::cwasm::{CompiledStore, Draft};
 use crate::failure::{EngineError, LoadError};
 use crate::inspect::{Inspection, digest, inspect_component};
 
@@ -93,25 +97,33 @@ impl Artifact {
 pub(crate) struct Artifacts {
     engine: wasmtime::Engine,
     max_bytes: u64,
+    level: Compile,
+    compiler: Option<Compiler>,
     compiled: Option<CompiledStore>,
     /// By digest. Entries whose artifact is gone are removed with every load, so the map is
     /// bounded by the artifacts in use.
     loaded: Mutex<HashMap<String, Weak<Artifact>>>,
     /// One compilation at a time.
-    compiling: Arc<tokio::sync::Mutex<()>>,
+    compiling: tokio::sync::Mutex<()>,
+    /// Where files are read and bytes are hashed.
+    blocking: Handle,
 }
 
 impl Artifacts {
-    pub(crate) fn new(engine: wasmtime::Engine, config: &EngineConfig) -> Result<Self, EngineError> {
+    pub(crate) fn new(engine: wasmtime::Engine, config: &EngineConfig, blocking: Handle) -> Result<Self, EngineError> {
         let compiled = match &config.cache_dir {
             Some(folder) => Some(
                 CompiledStore::open(folder, &engine.precompile_compatibility_hash())
                     .map_err(|source| EngineError::Cache { path: folder.clone(), source })?,
             ),
+            None if config.compiler.is_some() => {
+                return Err(EngineError::Setup("a compiling process needs a cache folder".to_owned()));
+            }
             None => None,
         };
-        let max_bytes = config.max_component_bytes;
-        Ok(Self { engine, max_bytes, compiled, loaded: Mutex::default(), compiling: Arc::default() })
+        let (max_bytes, level, compiler) = (config.max_component_bytes, config.compile, config.compiler.clone());
+        let (loaded, compiling) = (Mutex::default(), tokio::sync::Mutex::default());
+        Ok(Self { engine, max_bytes, level, compiler, compiled, loaded, compiling, blocking })
     }
 
     /// How many are in use.
@@ -119,48 +131,50 @@ impl Artifacts {
         self.loaded.lock().values().filter(|artifact| artifact.strong_count() > 0).count()
     }
 
-    /// Finds or makes the artifact of some bytes. Cancel safe: what was begun on a blocking
-    /// thread runs to its end and is kept in the cache on disk.
-    pub(crate) async fn load(self: &Arc<Self>, wasm: Arc<[u8]>, blocking: &Handle) -> Result<Arc<Artifact>, LoadError> {
+    /// Finds or makes the artifact of some bytes. Cancel safe: what was begun runs to its end
+    /// and is kept in the cache on disk, for whoever asks next.
+    pub(crate) async fn load(self: &Arc<Self>, wasm: Arc<[u8]>) -> Result<Arc<Artifact>, LoadError> {
         let size = wasm.len() as u64;
         if size > self.max_bytes {
             let message = format!("the component has {size} bytes, at most {} are accepted", self.max_bytes);
             return Err(LoadError::new(Reason::ComponentTooLarge, message));
         }
-        let (this, bytes) = (Arc::clone(self), Arc::clone(&wasm));
-        if let Some(artifact) = joined(blocking.spawn_blocking(move || this.known(&digest(&bytes)))).await? {
-            return Ok(artifact);
-        }
-        let turn = Arc::clone(&self.compiling).lock_owned().await;
-        let this = Arc::clone(self);
-        joined(blocking.spawn_blocking(move || {
-            let made = this.find_or_make(&wasm);
-            drop(turn);
-            made
-        }))
-        .await?
+        joined(tokio::spawn(Arc::clone(self).find_or_make(wasm))).await?
     }
 
     fn known(&self, digest: &str) -> Option<Arc<Artifact>> {
         self.loaded.lock().get(digest).and_then(Weak::upgrade)
     }
 
-    fn find_or_make(&self, wasm: &[u8]) -> Result<Arc<Artifact>, LoadError> {
-        // Another load may have made it while this one waited for its turn.
-        if let Some(artifact) = self.known(&digest(wasm)) {
+    async fn find_or_make(self: Arc<Self>, wasm: Arc<[u8]>) -> Result<Arc<Artifact>, LoadError> {
+        let bytes = Arc::clone(&wasm);
+        let digest = self.apart(move |_| digest(&bytes)).await?;
+        if let Some(artifact) = self.known(&digest) {
             return Ok(artifact);
         }
-        let inspection = inspect_component(wasm)?;
+        let _turn = self.compiling.lock().await;
+        // Another load may have made it while this one waited for its turn.
+        if let Some(artifact) = self.known(&digest) {
+            return Ok(artifact);
+        }
+        let bytes = Arc::clone(&wasm);
+        let inspection = self.apart(move |_| inspect_component(&bytes)).await??;
         let started = Instant::now();
-        let (component, from_cache) = match self.map_compiled(&inspection.digest) {
+        let (component, from_cache) = match self.apart(move |this| this.map_compiled(&digest)).await? {
             Some(component) => (component, true),
-            None => (self.compile(wasm, &inspection.digest)?, false),
+            None => (self.compile(wasm, &inspection.digest).await?, false),
         };
         let artifact = Arc::new(Artifact { component, inspection, from_cache, compile_time: started.elapsed() });
         let mut loaded = self.loaded.lock();
         loaded.retain(|_, artifact| artifact.strong_count() > 0);
         loaded.insert(artifact.digest().to_owned(), Arc::downgrade(&artifact));
         Ok(artifact)
+    }
+
+    /// Does something slow where it holds up nobody.
+    async fn apart<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self) -> T + Send + 'static) -> Result<T, LoadError> {
+        let this = Arc::clone(self);
+        joined(self.blocking.spawn_blocking(move || work(&this))).await
     }
 
     /// The component from the cache on disk. Trouble with the cache is logged and never fails
@@ -180,9 +194,55 @@ impl Artifacts {
         })
     }
 
-    /// Compiles, keeps the code on disk, and uses it from there: pages of a file can be given
-    /// back by the system when memory is short.
-    fn compile(&self, wasm: &[u8], digest: &str) -> Result<Component, LoadError> {
+    async fn compile(self: &Arc<Self>, wasm: Arc<[u8]>, digest: &str) -> Result<Component, LoadError> {
+        let code = digest.to_owned();
+        let Some(compiler) = &self.compiler else {
+            return self.apart(move |this| this.compile_here(&wasm, &code)).await?;
+        };
+        let trouble = match self.apart(Self::draft).await? {
+            Ok((draft, file)) => match compiler.compile(Arc::clone(&wasm), self.level, file).await {
+                Ok(()) => match self.apart(move |this| this.keep(&code, draft)).await? {
+                    Ok(component) => return Ok(component),
+                    Err(trouble) => trouble.to_string(),
+                },
+                Err(Failure::Component(error)) => return Err(error),
+                Err(Failure::Output(why)) => why,
+            },
+            Err(error) => error.to_string(),
+        };
+        // A folder that is full or gone is no reason to serve nothing.
+        tracing::warn!(digest, trouble, "a compiled component could not be kept");
+        let failed = |why: String| LoadError::new(Reason::CompileFailed, format!("no place for its machine code: {why}"));
+        let memory = self.apart(|_| memory()).await?.map_err(|error| failed(error.to_string()))?;
+        let output = memory.try_clone().map_err(|error| failed(error.to_string()))?;
+        match compiler.compile(wasm, self.level, output).await {
+            Ok(()) => self.apart(move |this| this.map_memory(&memory)).await?,
+            Err(Failure::Component(error)) => Err(error),
+            Err(Failure::Output(why)) => Err(failed(why)),
+        }
+    }
+
+    fn draft(&self) -> io::Result<(Draft, File)> {
+        let store = self.compiled.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let draft = store.draft()?;
+        let file = draft.file()?;
+        Ok((draft, file))
+    }
+
+    /// Pages of a file can be given back by the system when memory is short: the code is used from there.
+    fn keep(&self, digest: &str, draft: Draft) -> Result<Component, Trouble> {
+        let store = self.compiled.as_ref().ok_or(io::ErrorKind::NotFound).map_err(|kind| Trouble::Io(kind.into()))?;
+        let path = store.keep(digest, draft).map_err(Trouble::Io)?;
+        map(&self.engine, &path).map_err(Trouble::Code)
+    }
+
+    fn map_memory(&self, file: &File) -> Result<Component, LoadError> {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        map(&self.engine, path.as_ref()).map_err(|error| LoadError::caused(Reason::CompileFailed, &error))
+    }
+
+    /// Compiles in this process.
+    fn compile_here(&self, wasm: &[u8], digest: &str) -> Result<Component, LoadError> {
         let component = Component::new(&self.engine, wasm).map_err(|e| LoadError::caused(Reason::CompileFailed, &e))?;
         let Some(store) = &self.compiled else { return Ok(component) };
         let kept = component
@@ -195,6 +255,11 @@ impl Artifacts {
             component
         }))
     }
+}
+
+/// A file that only this process has.
+fn memory() -> io::Result<File> {
+    Ok(File::from(memfd_create("component", MemfdFlags::CLOEXEC)?))
 }
 
 async fn joined<T>(work: JoinHandle<T>) -> Result<T, LoadError> {
@@ -216,9 +281,11 @@ enum Trouble {
 #[expect(unsafe_code, reason = "mapping machine code cannot be checked by the compiler; see SAFETY")]
 fn map(engine: &wasmtime::Engine, path: &Path) -> wasmtime::Result<Component> {
     // SAFETY: the file must be what wasmtime itself made for a compatible engine, and must not
-    // change while it is mapped. Both callers pass a path of `CompiledStore` whose contents
-    // were written by `put` from `Component::serialize`, and which `find` has compared with
-    // its checksum or `put` has just written. The folder has mode 0700, files are replaced
-    // only by rename and never written in place, and no file from outside is ever put there.
+    // change while it is mapped. All callers pass a path of `CompiledStore` whose contents
+    // were made by `Component::serialize` here or by `compile_stdin` in a process of this very
+    // program, and which `find` has compared with its checksum or `put` or `keep` has just
+    // written; or a file in memory that only such a process, which has ended, has written.
+    // The folder has mode 0700, files are replaced only by rename and never written in place,
+    // and no file from outside is ever put there.
     unsafe { Component::deserialize_file(engine, path) }
 }

@@ -11,6 +11,7 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
+use crate::compiler::Compiler;
 use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS};
 
 const KIB: usize = 1 << 10;
@@ -35,6 +36,9 @@ pub struct EngineConfig {
     pub keep_idle: Duration,
     /// How components are compiled.
     pub compile: Compile,
+    /// Compiles in a process of its own; needs a cache folder. `None` compiles here, which only those should who wait for
+    /// nothing else.
+    pub compiler: Option<Compiler>,
 }
 
 /// What matters more: fast machine code, or having it soon.
@@ -50,7 +54,7 @@ pub enum Compile {
 
 impl Default for EngineConfig {
     /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB,
-    /// 1000 calls, 60 seconds.
+    /// 1000 calls, 60 seconds, no compiling process.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -61,6 +65,7 @@ impl Default for EngineConfig {
             calls_per_instance: 1000,
             keep_idle: Duration::from_secs(60),
             compile: Compile::Thorough,
+            compiler: None,
         }
     }
 }
@@ -75,15 +80,21 @@ impl EngineConfig {
 
 /// All settings of wasmtime for an engine that runs guests.
 pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
+    let mut settings = compiler_config(config.compile);
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
+    settings
+}
+
+/// All settings of wasmtime for an engine that only compiles: its code fits those that run guests, but it reserves nothing.
+pub(crate) fn compiler_config(level: Compile) -> Config {
     let mut settings = Config::new();
     code_settings(&mut settings);
-    if config.compile == Compile::Quick {
+    if level == Compile::Quick {
         settings.cranelift_opt_level(OptLevel::None).cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
         settings.parallel_compilation(true);
         // Frames of such code are many times larger, above all those of an interpreter's loop.
         settings.max_wasm_stack(8 * MIB).async_stack_size(16 * MIB);
     }
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
     settings
 }
 

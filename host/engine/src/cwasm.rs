@@ -8,12 +8,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
 /// Bytes that the folder may hold; the files that were not used for longest go first.
 const MAX_FOLDER_BYTES: u64 = 2 << 30;
+/// No compiler takes so long.
+const MAX_DRAFT_AGE: Duration = Duration::from_secs(3600);
 
 /// The folder of one engine.
 #[derive(Debug)]
@@ -33,7 +35,9 @@ impl CompiledStore {
         let mut hasher = Sha(Sha256::new());
         compatibility.hash(&mut hasher);
         let compatibility = format!("{:x}", hasher.0.finalize()).chars().take(16).collect();
-        Ok(Self { folder: folder.to_owned(), compatibility, next: AtomicU64::new(0) })
+        let store = Self { folder: folder.to_owned(), compatibility, next: AtomicU64::new(0) };
+        store.tidy()?;
+        Ok(store)
     }
 
     /// The file for a component, if it is there and whole. A file that is not is removed.
@@ -65,10 +69,28 @@ impl CompiledStore {
     /// Keeps the code of a component; afterwards [`Self::find`] finds it, also after a crash
     /// at any moment. Returns the file.
     pub(crate) fn put(&self, digest: &str, code: &[u8]) -> io::Result<PathBuf> {
+        let draft = self.draft()?;
+        draft.file()?.write_all(code)?;
+        self.keep(digest, draft)
+    }
+
+    /// A new file for the code of a component, which nobody finds before it is kept.
+    pub(crate) fn draft(&self) -> io::Result<Draft> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{}-{number}.tmp", std::process::id()));
+        drop(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?);
+        Ok(Draft { path })
+    }
+
+    /// Keeps what was written to a draft, as [`put`](Self::put) does.
+    pub(crate) fn keep(&self, digest: &str, draft: Draft) -> io::Result<PathBuf> {
         let path = self.path(digest);
+        let sum = checksum(File::open(&draft.path)?)?;
         // The checksum goes last: a file without one is never looked at.
-        self.write(&path, code)?;
-        self.write(&sum_path(&path), format!("{:x}\n", Sha256::digest(code)).as_bytes())?;
+        draft.publish(&path)?;
+        let draft = self.draft()?;
+        draft.file()?.write_all(format!("{sum}\n").as_bytes())?;
+        draft.publish(&sum_path(&path))?;
         File::open(&self.folder)?.sync_all()?;
         if let Err(error) = self.prune(MAX_FOLDER_BYTES, &path) {
             tracing::warn!(%error, folder = %self.folder.display(), "old compiled components could not be removed");
@@ -93,21 +115,17 @@ impl CompiledStore {
         self.folder.join(format!("{hex}-{}.cwasm", self.compatibility))
     }
 
-    /// Writes beside the target and renames: readers see the old file or the whole new one.
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let draft = self.folder.join(format!("{}-{number}.tmp", std::process::id()));
-        let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&draft, path)
-        })();
-        if written.is_err() {
-            // The error that is returned says more than a failure to tidy up.
-            let _tidied = fs::remove_file(&draft);
+    /// Removes drafts of processes that were killed. Another process may be writing one here.
+    fn tidy(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let left = entry.path().extension().is_some_and(|e| e == "tmp")
+                && entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age > MAX_DRAFT_AGE);
+            if left {
+                fs::remove_file(entry.path())?;
+            }
         }
-        written
+        Ok(())
     }
 
     /// Removes the files that were not used for longest until the rest fits, but never `keep`.
@@ -137,6 +155,35 @@ impl CompiledStore {
             total = total.saturating_sub(size);
         }
         Ok(())
+    }
+}
+
+/// A file that is being written. Dropping it removes it.
+pub(crate) struct Draft {
+    path: PathBuf,
+}
+
+impl Draft {
+    /// The file, for writing.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(&self.path)
+    }
+
+    /// Gives it its name: readers see the old file or the whole new one.
+    fn publish(self, path: &Path) -> io::Result<()> {
+        self.file()?.sync_all()?;
+        fs::rename(&self.path, path)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, path = %self.path.display(), "a draft of a compiled component could not be removed");
+            }
+            _ => {}
+        }
     }
 }
 
@@ -192,6 +239,22 @@ mod tests {
     }
 
     #[test]
+    fn drafts_go_when_nobody_keeps_them() {
+        let (_dir, store) = store();
+        let left = store.draft().unwrap();
+        let other = store.draft().unwrap();
+        assert_eq!((left.path.exists(), other.path.exists()), (true, true));
+        drop(other);
+        let path = left.path.clone();
+        std::mem::forget(left);
+        store.tidy().unwrap();
+        assert_eq!(fs::read_dir(&store.folder).unwrap().count(), 1, "somebody may be at it still");
+        File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        store.tidy().unwrap();
+        assert_eq!(fs::read_dir(&store.folder).unwrap().count(), 0);
+    }
+
+    #[test]
     fn damage_is_found() {
         let (_dir, store) = store();
         for harm in [
@@ -211,7 +274,7 @@ mod tests {
         let (_dir, store) = store();
         let paths: Vec<_> = ["a", "b", "c"].iter().map(|name| store.put(name, &[0; 100]).unwrap()).collect();
         for (age, path) in paths.iter().enumerate() {
-            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(age as u64);
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(age as u64);
             File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
         }
         store.prune(250, &paths[0]).unwrap();

@@ -110,7 +110,6 @@ impl Engine {
     pub fn with_scheduler(config: EngineConfig, scheduler: Arc<dyn Scheduler>) -> Result<Self, EngineError> {
         let setup = |e: wasmtime::Error| EngineError::Setup(format!("{e:#}"));
         let wasmtime = wasmtime::Engine::new(&wasmtime_config(&config)).map_err(setup)?;
-        let artifacts = Arc::new(Artifacts::new(wasmtime.clone(), &config)?);
         let linker = host::linker(&wasmtime).map_err(setup)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(config.threads.max(1))
@@ -120,7 +119,17 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(EngineError::Thread)?;
-        scheduler.started(epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?);
+        let ready = Artifacts::new(wasmtime.clone(), &config, runtime.handle().clone())
+            .and_then(|artifacts| Ok((Arc::new(artifacts), epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?)));
+        let (artifacts, ticker) = match ready {
+            Ok(ready) => ready,
+            Err(error) => {
+                // Dropping it would wait, which is not allowed everywhere.
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
+        scheduler.started(ticker);
         let idle = Arc::new(IdleInstances::default());
         runtime.spawn(sweep(Arc::downgrade(&idle), config.keep_idle));
         Ok(Self(Arc::new(Inner {
@@ -139,12 +148,13 @@ impl Engine {
 
     /// Checks a component and makes it ready: from memory if some plugin uses the same bytes,
     /// else from the cache on disk, else by compiling, one component at a time. Cancel safe.
+    /// To be called on a runtime that can run processes, if there is a compiler.
     ///
     /// # Errors
     /// `ComponentTooLarge`, `ComponentInvalid` or `CompileFailed`; `Cancelled` while the host
     /// is stopping.
     pub async fn load(&self, wasm: Arc<[u8]>) -> Result<Arc<Artifact>, LoadError> {
-        self.0.artifacts.load(wasm, &self.0.guests).await
+        self.0.artifacts.load(wasm).await
     }
 
     /// Links an artifact for one plugin, after checking that everything it imports is offered

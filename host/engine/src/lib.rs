@@ -13,6 +13,7 @@
 mod artifact;
 mod bindings;
 mod call;
+mod compiler;
 mod config;
 mod convert;
 mod cwasm;
@@ -33,6 +34,7 @@ mod task;
 mod used;
 
 pub use artifact::Artifact;
+pub use compiler::{Compiler, compile_stdin};
 pub use config::{Compile, EngineConfig};
 pub use engine::{Engine, EngineStats};
 pub use epoch::{TICK, Ticker};

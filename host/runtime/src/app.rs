@@ -16,7 +16,7 @@ use wharf_cache::{CacheMetrics, Informers};
 use wharf_core::Reason;
 use wharf_core::ledger::Policy;
 use wharf_core::plugin::PluginName;
-use wharf_engine::{Engine, EngineConfig};
+use wharf_engine::{Compiler, Engine, EngineConfig};
 
 use crate::admin::{ControlEndpoint, ControlServer, Health, Probe, Server, StatusSource, serve_health, serve_metrics};
 use crate::clock::Clock;
@@ -138,6 +138,7 @@ impl Host {
             instances: settings.engine_instances,
             threads: settings.engine_threads,
             cache_dir: Some(settings.data_directory.join("cwasm")),
+            compiler: Some(Compiler::this_program()),
             ..EngineConfig::default()
         };
         let max_component_bytes = engine_config.max_component_bytes;

@@ -4,6 +4,7 @@
 mod cache;
 #[cfg(test)]
 mod cluster;
+mod compiler;
 #[cfg(test)]
 mod encode;
 #[cfg(test)]

@@ -1,0 +1,88 @@
+//! Compiling in a process of its own, with the real program: what it makes runs here, what it may use up is bounded, and
+//! `wharf compile` makes what a host finds.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use wharf_core::Reason;
+use wharf_engine::{Compiler, Engine, EngineConfig};
+use wharf_testkit::paths;
+
+fn compiler() -> Result<Compiler> {
+    Ok(Compiler { program: paths::wharf()?, ..Compiler::this_program() })
+}
+
+fn engine(folder: &Path, compiler: Option<Compiler>) -> Result<Engine> {
+    let config = EngineConfig { instances: 2, threads: 1, cache_dir: Some(folder.to_owned()), compiler, ..EngineConfig::default() };
+    Ok(Engine::new(config)?)
+}
+
+fn compile(cache: &Path, components: &[&Path]) -> Result<Output> {
+    let mut command = Command::new(paths::wharf()?);
+    command.args(["compile", "--cache"]).arg(cache).args(components).output().context("run wharf")
+}
+
+/// Whoever compiles and whoever runs agree on everything that shapes the code.
+#[tokio::test]
+async fn what_is_compiled_there_runs_here() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let wasm = std::fs::read(paths::guest("probe")?)?;
+    let made = engine(folder.path(), Some(compiler()?))?.load(wasm.clone().into()).await?;
+    assert!(!made.from_cache());
+    // One that compiles by itself finds it too.
+    assert!(engine(folder.path(), None)?.load(wasm.into()).await?.from_cache());
+    Ok(())
+}
+
+#[tokio::test]
+async fn bombs_end_with_their_process() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let bomb = bomb(40_000)?;
+    for (limited, message) in [
+        (Compiler { cpu: Duration::from_secs(1), ..compiler()? }, "compiling needs more than 1 s of processor time"),
+        (Compiler { memory: 48 << 20, ..compiler()? }, "compiling needs more than 48 MiB of memory"),
+        (Compiler { code: 1 << 16, ..compiler()? }, "its machine code has more than 0 MiB"),
+    ] {
+        // Such a bomb needs all three.
+        let engine = engine(folder.path(), Some(limited))?;
+        let error = engine.load(bomb.clone().into()).await.err().context("it was compiled")?;
+        assert_eq!((error.reason, &*error.message), (Reason::CompileFailed, message));
+        let left = std::fs::read_dir(folder.path())?.count();
+        assert_eq!(left, 0, "nothing is left of it");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_command_warms_the_cache() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (cache, bad) = (folder.path().join("cwasm"), folder.path().join("bad.wasm"));
+    std::fs::write(&bad, "no component")?;
+    let probe = paths::guest("probe")?;
+    let first = compile(&cache, &[&probe])?;
+    let said = String::from_utf8(first.stdout)?;
+    assert!(first.status.success() && said.contains("compiled in"), "{said}");
+    let second = compile(&cache, &[&bad, &probe])?;
+    let said = String::from_utf8(second.stdout)?;
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains("bad.wasm: ") && said.contains("[ComponentInvalid]") && said.contains("was compiled already"), "{said}");
+    Ok(())
+}
+
+/// A component that is small to send and long to compile: functions full of arithmetic that nobody can fold.
+fn bomb(functions: usize) -> Result<Vec<u8>> {
+    let mut text = String::from("(component (core module");
+    for _ in 0..functions {
+        text.push_str("(func (param i64 i64) (result i64) local.get 0");
+        for step in 0..24 {
+            let operation = ["i64.add", "i64.mul", "i64.xor", "i64.rotl"].get(step % 4).copied().unwrap_or("i64.add");
+            write!(text, " local.get {} {operation}", step % 2)?;
+        }
+        text.push(')');
+    }
+    text.push_str("))");
+    Ok(wat::parse_str(text)?)
+}
