@@ -48,7 +48,7 @@ enum Task {
     },
     /// Build kube-apiserver, etcd and kubectl
     Cluster {
-        /// Start a cluster and stay until Ctrl-C
+        /// Start a cluster and stay until Ctrl-C. It has no controllers: a namespace that is deleted stays, and nothing is garbage collected
         #[arg(long)]
         run: bool,
     },
