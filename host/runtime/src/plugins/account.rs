@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use http::Method;
+use serde_json::json;
 use tokio::time::sleep;
 use wharf_core::plugin::PluginName;
 use wharf_core::{Gvk, ResourceKind};
@@ -52,9 +53,23 @@ where
 /// # Errors
 /// `NotFound` if there is none, or why that is not known.
 pub(super) async fn ask(api: &Api, namespace: &str, name: &str) -> Result<(), ApiError> {
-    let kind = ResourceKind { gvk: Gvk::new("", "v1", "ServiceAccount"), plural: "serviceaccounts".into(), namespaced: true };
-    let path = Api::path(&kind, Some(namespace), Some(name), None)?;
+    let path = Api::path(&kind(), Some(namespace), Some(name), None)?;
     api.send(Call { method: Method::GET, path, query: Vec::new(), body: None }).await.map(drop)
+}
+
+/// Makes an account.
+///
+/// # Errors
+/// What the server answers, `NotFound` without its namespace.
+pub(super) async fn make(api: &Api, namespace: &str, name: &str) -> Result<(), ApiError> {
+    let path = Api::path(&kind(), Some(namespace), None, None)?;
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": namespace, "name": name}});
+    let body = Some(("application/json", account.to_string().into_bytes()));
+    api.send(Call { method: Method::POST, path, query: Vec::new(), body }).await.map(drop)
+}
+
+fn kind() -> ResourceKind {
+    ResourceKind { gvk: Gvk::new("", "v1", "ServiceAccount"), plural: "serviceaccounts".into(), namespaced: true }
 }
 
 /// What it means that the account of a plugin is missing, for people.

@@ -138,18 +138,25 @@ impl Directory {
     /// When the folder itself cannot be listed.
     pub fn read(&self) -> anyhow::Result<Wishes> {
         let mut wishes = Wishes { extent: Extent::Whole, ..Wishes::default() };
-        let mut bare = Vec::new();
-        let mut used = Vec::new();
+        let (mut bare, mut used, mut sure) = (Vec::new(), Vec::new(), true);
+        // A component in the folder of a plugin is that plugin's, also while its document cannot be read.
+        let folders = self.folders();
         for path in self.files()? {
             match path.extension().and_then(|e| e.to_str()) {
-                Some("yaml" | "yml") => self.read_file(&path, &mut wishes, &mut used),
-                Some("wasm") => bare.push(path),
+                Some("yaml" | "yml") => sure &= self.read_file(&path, &mut wishes, &mut used),
+                Some("wasm") if path.parent().is_none_or(|folder| !folders.iter().any(|one| one == folder)) => bare.push(path),
                 _ => {}
             }
         }
         if self.allow_bare {
             for path in bare.into_iter().filter(|path| !used.contains(path)) {
-                self.add_bare(&path, &mut wishes);
+                if sure {
+                    self.add_bare(&path, &mut wishes);
+                } else {
+                    // What it was it stays: without its document it would run with other limits and rights.
+                    let why = format!("{}: whether a document names it is not known as long as one cannot be read", path.display());
+                    wishes.unreadable.insert(Origin::File(path), Refusal::new(Reason::DocumentInvalid, why));
+                }
             }
         }
         Ok(wishes)
@@ -189,13 +196,14 @@ impl Directory {
         Ok(files)
     }
 
-    fn read_file(&self, path: &Path, wishes: &mut Wishes, used: &mut Vec<PathBuf>) {
+    /// Are all components known that it names?
+    fn read_file(&self, path: &Path, wishes: &mut Wishes, used: &mut Vec<PathBuf>) -> bool {
         let origin = || Origin::File(path.to_owned());
         let text = match read_text(path) {
             Ok(text) => text,
             Err(refusal) => {
                 wishes.unreadable.insert(origin(), refusal);
-                return;
+                return false;
             }
         };
         let documents = read_documents(path, &text);
@@ -204,6 +212,7 @@ impl Directory {
             let refusal = Refusal::new(Reason::DocumentInvalid, format!("{}: no document in it", path.display()));
             wishes.unreadable.insert(origin(), refusal);
         }
+        let mut known = !documents.is_empty();
         for document in documents {
             match document {
                 Ok(document) => {
@@ -213,6 +222,7 @@ impl Directory {
                     self.add(document, path, wishes);
                 }
                 Err(error) => {
+                    known = false;
                     let refusal = Refusal { reason: error.reason(), message: error.to_string(), hint: String::new() };
                     match error.name {
                         Some(name) => wishes.add(name, Wish { origin: origin(), generation: None, desired: Err(refusal) }),
@@ -223,6 +233,7 @@ impl Directory {
                 }
             }
         }
+        known
     }
 
     /// The folder of a file, in which its component is.
@@ -310,6 +321,25 @@ mod tests {
         assert_eq!(reasons(&wishes), [("default/a".to_owned(), Some(Reason::DuplicatePlugin))]);
         let message = wishes.plugins.values().next().unwrap().desired.as_ref().unwrap_err().to_string();
         assert!(message.contains("1.yaml") && message.contains("2.yaml"), "{message}");
+    }
+
+    #[test]
+    fn a_component_is_not_bare_for_a_mistake_in_its_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let plugin = folder.path().join("guard");
+        fs::create_dir(&plugin).unwrap();
+        fs::write(plugin.join("guard.wasm"), "").unwrap();
+        let read = |folders: bool, path: &Path| Directory { path: path.to_owned(), allow_bare: true, folders }.read().unwrap();
+        for text in ["foo: [".to_owned(), document("guard", "guard.wasm") + "  limits: {memory: 16Xi}\n", String::new()] {
+            fs::write(plugin.join("plugin.yaml"), &text).unwrap();
+            for wishes in [read(true, folder.path()), read(true, &plugin), read(false, &plugin)] {
+                assert!(wishes.plugins.values().all(|wish| wish.desired.is_err()), "{text}: {wishes:?}");
+                let duplicate = reasons(&wishes).iter().any(|(_, reason)| *reason == Some(Reason::DuplicatePlugin));
+                assert!(!duplicate, "{text}: {wishes:?}");
+            }
+        }
+        // Where it was bare before, it stays what it was.
+        assert!(read(false, &plugin).unreadable.contains_key(&Origin::File(plugin.join("guard.wasm"))));
     }
 
     #[test]

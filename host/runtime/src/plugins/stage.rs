@@ -40,6 +40,8 @@ pub struct Stage {
     pub defaults: Limits,
     /// What the operator allows at most.
     pub ceilings: Ceilings,
+    /// Are ServiceAccounts made that are missing?
+    pub makes_accounts: bool,
 }
 
 /// A component that is ready to be instantiated, and its bytes.

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wharf_core::Reason;
 use wharf_core::plugin::{PluginDocument, PluginName};
+use wharf_engine::ApiError;
 
 use super::account::{self, Account};
 use super::book::{Kept, Standing};
@@ -359,8 +360,15 @@ impl Task {
     async fn account(&self) -> Account {
         let Some(document) = self.served.as_ref().map(|served| &served.document) else { return Account::Settled };
         let Some(name) = &document.service_account else { return Account::Settled };
-        let api = &self.registry.stage.ports.api;
-        account::changed(self.account, || account::ask(api, &document.name.namespace, name)).await
+        let stage = &self.registry.stage;
+        let ask = async || {
+            let asked = account::ask(&stage.ports.api, &document.name.namespace, name).await;
+            match asked {
+                Err(ApiError::NotFound) if stage.makes_accounts => account::make(&stage.ports.api, &document.name.namespace, name).await,
+                _ => asked,
+            }
+        };
+        account::changed(self.account, ask).await
     }
 
     /// Something else is known of it. Says it if it is missing.

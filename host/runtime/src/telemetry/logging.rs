@@ -274,13 +274,15 @@ mod tests {
         let lines: Vec<&str> = lines.lines().map(|line| line.get(9..).unwrap()).collect();
         let expected = [
             "a/guard                      add     ConfigMap a/x                            retry Other 1.5 ms",
-            "no\\nlabel",
+            "no",
+            "label",
             "a/guard                      says    hello\\u{1b}[31m a=\"b c\" n=1",
             "a/guard                      serves  revision 1-x after 7 ms",
             "a/guard                      refused no [ProbeFailed]; what served before goes on",
             "hint: try",
             "wharf                        something happened [Other] path=p.wasm",
-            "two\\nlines",
+            "two",
+            "lines",
         ];
         assert_eq!(lines, expected);
     }

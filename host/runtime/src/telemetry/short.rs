@@ -103,10 +103,13 @@ fn guest_fields(out: &mut String, fields: &str, Paint { dim, reset, .. }: Paint)
     Ok(())
 }
 
+/// Lines of a text that are lines here, too.
+const MOST_LINES: usize = 20;
+
 /// Each line of a text below the row: whatever a plugin says, it begins no row of its own.
 fn below(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
     let mut what = what;
-    for line in text.lines() {
+    for line in text.splitn(MOST_LINES, '\n').filter(|line| !line.is_empty()) {
         write!(out, "{BELOW}{what}{}", escape(line))?;
         what = "";
     }

@@ -35,6 +35,7 @@ fn defaults() {
         plugins_directory: "/etc/wharf/plugins".into(),
         allow_bare: false,
         plugin_folders: false,
+        makes_accounts: false,
         cluster_plugins: ClusterPlugins { enabled: false, namespaces: Namespaces::All },
         limits: Limits::default(),
         ceilings: CeilingSettings {

@@ -49,6 +49,7 @@ async fn on_trial() -> Task {
         max_component_bytes: 1,
         defaults: Limits::default(),
         ceilings: Ceilings { plugins_per_tenant: 1, limits: Limits::default() },
+        makes_accounts: false,
     };
     let shared = Shared {
         clock: Clock::start(),
