@@ -154,8 +154,44 @@ fn frames(trace: &WasmBacktrace) -> Vec<String> {
             }
         } else if let Some((_, name)) = line.split_once(" - ") {
             // A module without a name of its own.
-            frames.push(name.trim().trim_start_matches("<unknown>!").to_owned());
+            frames.push(without_hashes(name.trim().trim_start_matches("<unknown>!")));
         }
     }
-    frames
+    // What a panic goes through is the same for all of them, and longer than what led to it.
+    let own: Vec<String> = frames.iter().filter(|frame| !frame.contains("(/rustc/")).cloned().collect();
+    if own.is_empty() { frames } else { own }
+}
+
+/// `std[a5439c0f]::panicking` is `std::panicking` to whoever reads it.
+fn without_hashes(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        match after.split_once(']') {
+            Some((hash, behind)) if hash.len() >= 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => rest = behind,
+            _ => {
+                out.push('[');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_go_and_brackets_stay() {
+        for (name, expected) in [
+            ("add", "add"),
+            ("std[a5439c0f6d2e]::panicking::panic", "std::panicking::panic"),
+            ("<[u8]>::copy[0123456789abcdef] [x", "<[u8]>::copy [x"),
+        ] {
+            assert_eq!(without_hashes(name), expected);
+        }
+    }
 }
