@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wharf_core::Reason;
-use wharf_engine::{Compiler, Engine, EngineConfig};
+use wharf_engine::{Compiler, Engine, EngineConfig, EngineError};
 
 use crate::support::artifact;
 
@@ -22,9 +22,9 @@ fn compiler(script: &str) -> Compiler {
     }
 }
 
-fn engine(folder: &Path, compiler: Compiler) -> Engine {
+fn engine(folder: &Path, compiler: Compiler) -> Result<Engine, EngineError> {
     let (cache_dir, compiler) = (Some(folder.to_owned()), Some(compiler));
-    Engine::new(EngineConfig { instances: 2, threads: 1, cache_dir, compiler, ..EngineConfig::default() }).unwrap()
+    Engine::new(EngineConfig { instances: 2, threads: 1, cache_dir, compiler, ..EngineConfig::default() })
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn each_end_has_its_message() {
             "the compiler could not be started: No such file or directory (os error 2)",
         ),
     ] {
-        let engine = engine(dir.path(), compiler.clone());
+        let engine = engine(dir.path(), compiler.clone()).unwrap();
         let error = artifact(&engine, "ok").await.unwrap_err();
         assert_eq!((error.reason, &*error.message), (Reason::CompileFailed, message), "{compiler:?}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left of it");
@@ -57,7 +57,7 @@ async fn each_end_has_its_message() {
 #[tokio::test]
 async fn what_it_says_is_bounded_and_clean() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = engine(dir.path(), compiler("printf 'a\\033[31mb' >&2; head -c 1000000 /dev/zero | tr '\\0' x >&2; exit 65"));
+    let engine = engine(dir.path(), compiler("printf 'a\\033[31mb' >&2; head -c 1000000 /dev/zero | tr '\\0' x >&2; exit 65")).unwrap();
     let error = artifact(&engine, "ok").await.unwrap_err();
     assert!(error.message.len() < 5000 && !error.message.contains('\u{1b}'), "{}", error.message);
 }
@@ -66,7 +66,7 @@ async fn what_it_says_is_bounded_and_clean() {
 #[tokio::test]
 async fn what_it_makes_is_looked_at() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = engine(dir.path(), compiler("cat > /dev/null; echo rubbish"));
+    let engine = engine(dir.path(), compiler("cat > /dev/null; echo rubbish")).unwrap();
     let error = artifact(&engine, "ok").await.unwrap_err();
     assert_eq!(error.reason, Reason::CompileFailed);
 }
@@ -82,7 +82,7 @@ async fn who_waits_no_more_lets_the_next_one_have_it() {
     let script = format!(
         "cat > /dev/null; pipe=second; mkdir {here}/begun 2> /dev/null && pipe=first; read word < {here}/$pipe; echo $word >&2; exit 65"
     );
-    let engine = engine(&dir.path().join("cache"), compiler(&script));
+    let engine = engine(&dir.path().join("cache"), compiler(&script)).unwrap();
     let load = |guest: &'static str| {
         let engine = engine.clone();
         tokio::spawn(async move { artifact(&engine, guest).await })
