@@ -1,5 +1,5 @@
 //! May a component have what it imports? Owns the rule and the message that names every import
-//! that is missing, with the lines to add; never the linking itself.
+//! that is missing, with the form of the lines to add; never the linking itself.
 
 use wharf_core::{Grants, Reason};
 
@@ -9,7 +9,9 @@ use crate::host::wasi;
 /// Interfaces that every plugin may import.
 const FREE: [&str; 5] = ["wharf:plugin/config", "wharf:plugin/event", "wharf:plugin/log", "wharf:plugin/system", "wharf:plugin/types"];
 const CLUSTER: &str = "wharf:plugin/cluster";
-const CLUSTER_EXAMPLE: &str = "- cluster: {apiVersion: v1, kind: ConfigMap, verbs: [get], namespaces: [team-a]}";
+/// Words that no document is accepted with: which kinds are meant an import does not say, and a grant of another one would open
+/// the interface and let every call fail.
+const CLUSTER_FORM: &str = "- cluster: {apiVersion: GROUP/VERSION, kind: KIND, verbs: [VERB], namespaces: [NAMESPACE]}";
 
 /// Checks the imports of a component against the grants of a document.
 ///
@@ -24,7 +26,10 @@ pub(crate) fn check(imports: &[String], grants: &Grants) -> Result<(), LoadError
             Offer::Always => {}
             Offer::Cluster if !grants.cluster.is_empty() => {}
             Offer::Cluster => {
-                missing.push(format!("{import}: to allow it, add to spec.grants what it may use, for example: {CLUSTER_EXAMPLE}"));
+                missing.push(format!(
+                    "{import}: any grant opens it, but each call needs one of its own; which kinds and verbs the plugin uses only its \
+                     author says (README, plugin.yaml). Add to spec.grants for each kind: {CLUSTER_FORM}"
+                ));
             }
             Offer::Never(why) => unknown.push(format!("{import}: {why}")),
         }
@@ -114,7 +119,7 @@ mod tests {
     fn one_error_names_everything() {
         let error = check(&["a:b/c@1.0.0", "wharf:plugin/log@0.1.0", "wharf:plugin/cluster@0.1.0", "d"], false).unwrap_err();
         assert_eq!(error.reason, Reason::ImportUnknown);
-        for part in ["a:b/c@1.0.0", "wharf:plugin/cluster@0.1.0", "\n  d: ", "- cluster: {apiVersion"] {
+        for part in ["a:b/c@1.0.0", "wharf:plugin/cluster@0.1.0", "\n  d: ", "- cluster: {apiVersion: GROUP/VERSION"] {
             assert!(error.message.contains(part), "{part} in {}", error.message);
         }
         assert!(!error.message.contains("plugin/log"));
