@@ -66,7 +66,7 @@ reasons! {
     /// The component refused its configuration.
     ConfigInvalid => "correct spec.config as the message says",
     /// No instance of the component could be made.
-    InstantiateFailed => "check the memory limit against what `wharf inspect` shows",
+    InstantiateFailed => "see the message; if memory was refused, raise limits.memory above what `wharf inspect` shows that an instance begins with",
     /// The guest trapped.
     Trap => "look at the guest's log lines before it; it is a bug of the plugin",
     /// The guest's stack overflowed.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use wharf_cache::{DiscoveryError, Informers};
-use wharf_core::Reason;
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::{Limits, PluginDocument, Problem, Subscription, read_description, resolve};
+use wharf_core::quantity::format_bytes;
+use wharf_core::{Reason, Strike};
 use wharf_engine::{Artifact, Engine, LoadError, Revision, RevisionSpec};
 
 use super::ceilings::Ceilings;
@@ -114,7 +115,7 @@ impl Stage {
         let first = document.limits.fill(&self.defaults);
         let probe = self.prepare(artifact, document, first, &ports)?;
         progress.begin(Step::Probe);
-        let (mut subscriptions, limits, reasons) = self.describe(&probe, document).await?;
+        let (mut subscriptions, limits, reasons) = self.describe(&probe, document, first.memory).await?;
         self.ceilings.allow(&limits.into())?;
         progress.begin(Step::Resolve);
         self.place(&mut subscriptions, document).await?;
@@ -177,11 +178,14 @@ impl Stage {
         self.engine.prepare(Arc::clone(artifact), spec).map_err(refused)
     }
 
-    /// Calls `validate-config`, then `describe`, in throw-away instances.
-    async fn describe(&self, probe: &Revision, document: &PluginDocument) -> Result<(Vec<Subscription>, Limits, Vec<Arc<str>>), Refusal> {
-        let strike = |what: &str, s: wharf_core::Strike| {
-            Refusal::new(Reason::DescribeFailed, format!("{what} failed: {} [{}]", s.message, s.reason))
-        };
+    /// Calls `validate-config`, then `describe`, in throw-away instances that may have so much `memory`.
+    async fn describe(
+        &self,
+        probe: &Revision,
+        document: &PluginDocument,
+        memory: u64,
+    ) -> Result<(Vec<Subscription>, Limits, Vec<Arc<str>>), Refusal> {
+        let strike = |what: &str, strike| struck(what, strike, probe.artifact().initial_memory(), memory);
         probe
             .validate_config()
             .await
@@ -206,10 +210,49 @@ fn names(document: &PluginDocument, subscription: &Subscription) -> bool {
     entries.any(|entry| entry.name == subscription.name && entry.kind.as_ref() == Some(&*subscription.kind))
 }
 
+/// The probe ended in a strike. One that kept the instance from being made says nothing of `what` was asked.
+fn struck(what: &str, strike: Strike, initial: u64, memory: u64) -> Refusal {
+    let Strike { reason, message } = strike;
+    match reason {
+        Reason::InstantiateFailed if initial > memory => {
+            let (needs, has) = (format_bytes(initial), format_bytes(memory));
+            Refusal::new(reason, message)
+                .hint(format!("raise limits.memory above {needs}: an instance has so much before it does anything, and may have {has}"))
+        }
+        Reason::InstantiateFailed | Reason::WorldMismatch => Refusal::new(reason, message),
+        Reason::MemoryExceeded => Refusal::new(Reason::DescribeFailed, format!("{what} failed: {message} [{reason}]")).hint(reason.hint()),
+        _ => Refusal::new(Reason::DescribeFailed, format!("{what} failed: {message} [{reason}]")),
+    }
+}
+
 fn refused(error: LoadError) -> Refusal {
     Refusal::new(error.reason, error.message)
 }
 
 fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|p| format!("{}: {}", p.pointer, p.message)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_cannot_be_made_is_refused_for_that() {
+        let message = "1114112 bytes of memory were asked for, 1048576 are allowed";
+        let of = |reason| struck("validate-config", Strike { reason, message: message.to_owned() }, 1_114_112, 1 << 20);
+        let refusal = of(Reason::InstantiateFailed);
+        assert_eq!((refusal.reason, &*refusal.message), (Reason::InstantiateFailed, message));
+        assert_eq!(refusal.hint, "raise limits.memory above 1088Ki: an instance has so much before it does anything, and may have 1Mi");
+        assert_eq!(of(Reason::WorldMismatch), Refusal::new(Reason::WorldMismatch, message));
+        // It was made, and asked.
+        let refusal = of(Reason::MemoryExceeded);
+        assert_eq!(refusal.reason, Reason::DescribeFailed);
+        assert_eq!(refusal.message, format!("validate-config failed: {message} [MemoryExceeded]"));
+        assert!(refusal.hint.contains("raise limits.memory"), "{}", refusal.hint);
+        assert_eq!(of(Reason::Trap).hint, Reason::DescribeFailed.hint());
+        // Memory was enough; what the message says is all that is known.
+        let other = struck("describe", Strike { reason: Reason::InstantiateFailed, message: "no".to_owned() }, 1, 2);
+        assert_eq!(other, Refusal::new(Reason::InstantiateFailed, "no"));
+    }
 }
