@@ -236,12 +236,10 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     };
     let limits = Limits { memory: memory?, deadline: deadline?, cpu: cpu?, concurrency: u32::try_from(concurrency?).ok()? };
     let ceilings = ceilings?;
-    if let Err(refusal) = ceilings.plugins.allow(&limits.into()) {
-        layers.contradict(
-            "ceilings.limits",
-            format!("the defaults are above the ceilings: defaults.{}", refusal.message),
-            DEFAULTS_HINT.to_owned(),
-        );
+    let above: Vec<String> = ceilings.plugins.exceeded(&limits.into()).iter().map(|limit| format!("defaults.{limit}")).collect();
+    if !above.is_empty() {
+        let message = format!("the defaults are above the ceilings: {}", above.join("\n"));
+        layers.contradict("ceilings.limits", message, DEFAULTS_HINT.to_owned());
     }
     Some(Settings {
         plugins_directory: plugins_dir?,

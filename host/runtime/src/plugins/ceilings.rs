@@ -25,6 +25,12 @@ impl Ceilings {
     /// # Errors
     /// `CeilingExceeded`, with every limit that is too high.
     pub fn allow(&self, asked: &AskedLimits) -> Result<(), Refusal> {
+        let over = self.exceeded(asked);
+        if over.is_empty() { Ok(()) } else { Err(Refusal::new(Reason::CeilingExceeded, over.join("\n"))) }
+    }
+
+    /// Every limit that is too high, as `limits.NAME: ...`.
+    pub fn exceeded(&self, asked: &AskedLimits) -> Vec<String> {
         let most = &self.limits;
         let over = [
             over("memory", asked.memory, most.memory, format_bytes),
@@ -32,8 +38,7 @@ impl Ceilings {
             over("cpu", asked.cpu, most.cpu, format_duration),
             over("concurrency", asked.concurrency, most.concurrency, |n| n.to_string()),
         ];
-        let over: Vec<String> = over.into_iter().flatten().collect();
-        if over.is_empty() { Ok(()) } else { Err(Refusal::new(Reason::CeilingExceeded, over.join("\n"))) }
+        over.into_iter().flatten().collect()
     }
 
     /// Refuses the plugins that a tenant has too many: those that came last. `admitted` are those that were

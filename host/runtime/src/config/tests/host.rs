@@ -117,6 +117,19 @@ fn the_times_of_an_election_must_go_together() {
     assert!(error.contains("hint: make leaseDuration longer") && error.contains("--leader-elect-resource-name"), "{error}");
 }
 
+/// Each line names a setting that there is.
+#[test]
+fn ceilings_below_the_defaults_need_lower_defaults() {
+    let (_dir, path) = file("ceilings: {limits: {memory: 16Mi, cpu: 50ms, deadline: 1s}}\n");
+    let error = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap_err().to_string();
+    for setting in ["memory", "cpu", "deadline"] {
+        assert!(error.contains(&format!("defaults.limits.{setting}: ")), "{error}");
+    }
+    assert!(!error.contains("\nlimits.") && error.contains("hint: lower defaults.limits, or raise ceilings.limits"), "{error}");
+    let (_dir, path) = file("ceilings: {limits: {memory: 16Mi}}\ndefaults: {limits: {memory: 8Mi}}\n");
+    assert_eq!(Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap().0.limits.memory, 8 << 20);
+}
+
 #[test]
 fn namespaces_of_custom_resources() {
     let of = |text: &str| {
