@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fmt::{self, Write};
 
 use jiff::Timestamp;
+use serde_json::{Map, Value as Json};
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata};
 
@@ -17,6 +18,9 @@ pub(super) const MAX_VALUE: usize = 16 << 10;
 
 /// Names that the line itself uses; a field of that name gets the prefix `field_`.
 const OWN_NAMES: [(&str, &str); 3] = [("timestamp", "field_timestamp"), ("level", "field_level"), ("target", "field_target")];
+
+/// The field with all that a guest gave to its own line.
+const GUEST_FIELDS: &str = "fields";
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +151,17 @@ impl Line {
         self.fields.0.iter().filter(|(name, _)| !but.contains(name)).map(|(name, value)| (*name, shown(value)))
     }
 
+    /// The fields that a guest gave to its own line, which come as one JSON object, as they are written in a line for people. One
+    /// that is named like a field of the host's gets the prefix `field_`: it is not to be taken for that.
+    pub(super) fn of_guest(&self) -> impl Iterator<Item = (String, String)> {
+        let fields: Map<String, Json> = self.text_of(GUEST_FIELDS).and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+        fields.into_iter().map(move |(name, value)| {
+            let prefix = if self.fields.0.iter().any(|(known, _)| *known == name) { "field_" } else { "" };
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            (format!("{prefix}{}", quoted_if_needed(&name)), quoted_if_needed(&value).into_owned())
+        })
+    }
+
     /// Is it about this plugin?
     pub(super) fn is_about(&self, plugin: &str) -> bool {
         self.fields.0.iter().any(|(name, value)| *name == PLUGIN && matches!(value, Value::Text(text) if text == plugin))
@@ -187,8 +202,11 @@ impl Line {
         let level = self.level.as_str();
         let mut out =
             format!("{dim}{:.3}{reset} {strong}{level:>5}{reset} {dim}{}:{reset} {}", self.timestamp, self.target, escape(&self.message));
-        for (name, value) in self.others(&[]) {
-            // Writing into a String cannot fail.
+        // Writing into a String cannot fail.
+        for (name, value) in self.others(&[GUEST_FIELDS]) {
+            let _infallible = write!(out, " {dim}{name}={reset}{value}");
+        }
+        for (name, value) in self.of_guest() {
             let _infallible = write!(out, " {dim}{name}={reset}{value}");
         }
         out.push('\n');

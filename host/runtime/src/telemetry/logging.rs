@@ -287,6 +287,23 @@ mod tests {
         assert_eq!(lines, expected);
     }
 
+    /// A guest cannot pass for the host: neither by a value nor by the name of a field.
+    #[test]
+    fn in_text_the_fields_of_a_guest_are_fields_too() {
+        let text = Style::Text { colour: false };
+        for (fields, want) in [
+            ("", ""),
+            ("{}", ""),
+            (r#"{"boom":"false","a":"b c"}"#, " a=\"b c\" boom=false"),
+            (r#"{"plugin":"x/y","a b":"1"}"#, " \"a b\"=1 field_plugin=x/y"),
+        ] {
+            let line = capture_as(text, || info!(target: "guest", plugin = "a/guard", fields, "hello"));
+            assert_eq!(line.split_once(" guest: ").unwrap().1, format!("hello plugin=a/guard{want}\n"), "{fields}");
+        }
+        let json = &capture(|| info!(target: "guest", fields = r#"{"a":"b"}"#, "hello"))[0];
+        assert_eq!(json["fields"], r#"{"a":"b"}"#);
+    }
+
     #[test]
     fn control_characters_neither_break_a_line_nor_reach_a_terminal() {
         let evil = "a\n{\"level\":\"error\"}\r\u{1b}[31m\u{9b}2J\u{202e}\0";

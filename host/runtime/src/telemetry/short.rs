@@ -3,9 +3,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
-
-use super::line::{Line, escape, quoted_if_needed};
+use super::line::{Line, escape};
 
 /// What of a line is said by the row itself, or is of no use at a desk.
 const SAID: [&str; 18] = [
@@ -50,7 +48,7 @@ pub(super) fn short(line: &Line, colour: bool) -> String {
         }
         ("guest", message) => {
             let said = write!(out, "{about:<28} {dim}says{reset}    {strong}{}{reset}", escape(message));
-            said.and(guest_fields(&mut out, &text("fields"), paint))
+            line.of_guest().fold(said, |said, (name, value)| said.and(write!(out, " {dim}{name}={reset}{value}")))
         }
         ("wharf::plugin", "plugin revision serving") => {
             write!(out, "{about:<28} {strong}serves{reset}  revision {} {dim}after {} ms{reset}", text("revision"), text("duration_ms"))
@@ -91,16 +89,6 @@ fn object(line: &Line) -> String {
     let text = |name: &str| line.text_of(name).unwrap_or_default();
     let place = if text("namespace").is_empty() { String::new() } else { format!("{}/", text("namespace")) };
     format!("{} {place}{}", text("kind"), text("name"))
-}
-
-/// The fields of a plugin's own line, which come as one JSON object.
-fn guest_fields(out: &mut String, fields: &str, Paint { dim, reset, .. }: Paint) -> std::fmt::Result {
-    let fields: Map<String, Value> = serde_json::from_str(fields).unwrap_or_default();
-    for (name, value) in &fields {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        write!(out, " {dim}{}={reset}{}", escape(name), quoted_if_needed(&value))?;
-    }
-    Ok(())
 }
 
 /// Lines of a text that are lines here, too.
