@@ -28,7 +28,7 @@ pub(crate) fn check(imports: &[String], grants: &Grants) -> Result<(), LoadError
             Offer::Cluster => {
                 missing.push(format!(
                     "{import}: any grant opens it, but each call needs one of its own; which kinds and verbs the plugin uses only its \
-                     author says (README, plugin.yaml). Add to spec.grants for each kind: {CLUSTER_FORM}"
+                     author says (README, plugin.yaml); add to spec.grants for each kind: {CLUSTER_FORM}"
                 ));
             }
             Offer::Never(why) => unknown.push(format!("{import}: {why}")),
