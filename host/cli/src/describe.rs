@@ -80,8 +80,9 @@ fn page(Described { plugin: row, queue, failures, revisions }: &Described) -> St
     if !row.reason.is_empty() {
         line("Reason", &row.reason);
         line("Message", &row.message);
-        let reason = Reason::ALL.iter().find(|reason| reason.as_str() == row.reason);
-        line("Hint", reason.map(|reason| reason.hint()).unwrap_or_default());
+        if let Some(reason) = Reason::named(&row.reason) {
+            line("Hint", reason.hint());
+        }
     }
     if !row.step.is_empty() {
         line("Rollout", &format!("{}, for {}", row.step, age(row.step_seconds)));

@@ -20,6 +20,11 @@ macro_rules! reasons {
                 match self { $(Self::$name => stringify!($name),)+ }
             }
 
+            /// The one with a name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.as_str() == name)
+            }
+
             /// What it means, in one sentence.
             pub const fn summary(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc,)+).trim_ascii(),)+ }

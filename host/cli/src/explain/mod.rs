@@ -37,7 +37,7 @@ fn text(row: &ExplainRow) -> String {
             Sign::Note if matches!(answer, Finding::ChangeDropped { .. }) => "Not called",
             Sign::Note => "Nothing is queued",
         };
-        out += &format!("{verdict}: {}\n", finding(answer));
+        out += &format!("{verdict}: {}\n", indented(&finding(answer), 2));
         if let Some(hint) = hint(answer, row) {
             out += &format!("hint: {hint}\n");
         }
@@ -50,9 +50,14 @@ fn text(row: &ExplainRow) -> String {
             Sign::Coming => "[>]",
             Sign::Note => "[ ]",
         };
-        out += &format!("{mark} {}\n", finding(each));
+        out += &format!("{mark} {}\n", indented(&finding(each), 4));
     }
     out + &history(row)
+}
+
+/// The lines behind the first one stand below it, so that none can be taken for a finding.
+fn indented(text: &str, by: usize) -> String {
+    text.replace('\n', &format!("\n{:by$}", ""))
 }
 
 fn history(row: &ExplainRow) -> String {

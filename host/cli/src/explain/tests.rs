@@ -1,5 +1,6 @@
 //! The answer, what holds, and the timeline, as they are printed.
 
+use wharf_core::Reason;
 use wharf_runtime::admin::operate::{Decision, DecisionRow};
 
 use super::*;
@@ -76,14 +77,16 @@ fn a_parked_key_as_a_timeline() {
     ];
     insta::assert_snapshot!(text(&row(findings, history)), @r"
     Plugin team-a/guard, ConfigMap team-a/settings
-    Not called: it is parked since 5m12s (for good): OwnerMissing: no such\nowner
+    Not called: it is parked since 5m12s (for good): OwnerMissing: no such
+      owner
     hint: a change of the object frees it, or a new revision, or `wharf retry team-a/guard ConfigMap/team-a/settings`
 
     [+] revision 2-1f2e3d4c5b6a serves
     [+] subscription main covers kind and namespace
     [+] the object exists, resourceVersion 812
     [+] it matches the selectors of subscription main
-    [-] it is parked since 5m12s (for good): OwnerMissing: no such\nowner
+    [-] it is parked since 5m12s (for good): OwnerMissing: no such
+        owner
 
     AGO      DECISION   DETAILS
     5m20s    seen       initial-list
@@ -118,6 +121,30 @@ fn a_key_that_nothing_is_remembered_of() {
 }
 
 #[test]
+fn a_refusal_has_its_own_hint_and_its_lines() {
+    let message = "the document does not grant what the component imports\n  wharf:plugin/cluster\u{1b}[31m\n[+] all is well".to_owned();
+    let refused = |reason: &str| {
+        let (reason, message) = (reason.to_owned(), message.clone());
+        text(&row(vec![Finding::PluginRefused { reason, message, serving: None }], Vec::new()))
+    };
+    insta::assert_snapshot!(refused("GrantMissing"), @r"
+    Plugin team-a/guard, ConfigMap team-a/settings
+    Not called: the plugin was refused: GrantMissing: the document does not grant what the component imports
+        wharf:plugin/cluster\u{1b}[31m
+      [+] all is well
+    hint: add the grants that the message names to the Plugin document, if the plugin should have them
+
+    [-] the plugin was refused: GrantMissing: the document does not grant what the component imports
+          wharf:plugin/cluster\u{1b}[31m
+        [+] all is well
+
+    Nothing was decided about it in the last 60m.
+    ");
+    assert!(refused("ComponentNotFound").contains(Reason::ComponentNotFound.hint()));
+    assert!(!refused("OfAnotherVersion").contains("hint:"));
+}
+
+#[test]
 fn no_such_plugin() {
     let unknown = ExplainRow { since_ms: None, ..row(vec![Finding::PluginUnknown { similar: Some("team-a/guard".into()) }], Vec::new()) };
     insta::assert_snapshot!(text(&unknown), @r"
@@ -142,7 +169,7 @@ fn what_comes_is_said_and_what_is_forgotten_too() {
 }
 
 #[test]
-fn every_finding_is_a_sentence_on_one_line() {
+fn every_finding_is_a_sentence_without_control_characters() {
     let text = || "x\n\u{1b}[31m".to_owned();
     let subscription = text;
     let all = [
@@ -177,7 +204,7 @@ fn every_finding_is_a_sentence_on_one_line() {
         Finding::Due { in_ms: 1500 },
     ];
     for each in all {
-        let said = finding(&each);
+        let said = finding(&each).replace('\n', " ");
         let hint = hint(&each, &row(Vec::new(), Vec::new())).unwrap_or_default();
         assert!(!said.is_empty() && !said.contains(char::is_control) && !hint.contains(char::is_control), "{each:?}: {said:?}");
         assert!(!said.ends_with('.') && !hint.ends_with('.'));

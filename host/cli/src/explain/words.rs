@@ -2,7 +2,7 @@
 //! host answered.
 
 use wharf_core::explain::Finding;
-use wharf_core::printable;
+use wharf_core::{Reason, printable};
 use wharf_runtime::admin::operate::{Decision, ExplainRow};
 
 use crate::table::age;
@@ -10,7 +10,7 @@ use crate::table::age;
 /// Characters of a failure's message; it comes twice.
 const MAX_MESSAGE: usize = 160;
 
-/// One finding as a sentence without a full stop.
+/// One finding as a sentence without a full stop. A message that has several lines keeps them; each is escaped.
 pub(super) fn finding(finding: &Finding) -> String {
     let said = match finding {
         Finding::PluginUnknown { .. } => "there is no such plugin".to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn finding(finding: &Finding) -> String {
         Finding::Queued { ahead } => format!("it is in the queue, behind {ahead} others"),
         Finding::Due { in_ms } => format!("it is due in {}", time(*in_ms)),
     };
-    printable(&said)
+    said.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// What to do about the finding that answers the question.
@@ -88,7 +88,7 @@ pub(super) fn hint(finding: &Finding, row: &ExplainRow) -> Option<String> {
         Finding::PluginUnknown { similar: None } => "`wharf get plugins` lists them".to_owned(),
         Finding::PluginStarting {} => "`wharf get plugins -o wide` shows how far it is".to_owned(),
         Finding::PluginHeld {} => format!("`wharf resume {}`, or `suspend: false` in its document", row.plugin),
-        Finding::PluginRefused { .. } => "correct the document; `wharf validate FILE` checks it".to_owned(),
+        Finding::PluginRefused { reason, .. } => Reason::named(reason)?.hint().to_owned(),
         Finding::KindNotSubscribed { .. } => {
             "a component asks for its kinds itself; spec.subscribe of the document may leave some out".to_owned()
         }
