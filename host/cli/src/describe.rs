@@ -16,8 +16,8 @@ use crate::table::{Table, age};
 const MAX_FAILURES: usize = 10;
 
 pub(crate) fn run(args: DescribeArgs) -> Result<u8, CliError> {
-    let DescribeArgs { which: PluginArgs { plugin, namespace, host: at }, output } = args;
-    let plugin = plugin.strip_prefix("plugin/").unwrap_or(&plugin);
+    let DescribeArgs { which: PluginArgs { plugin, namespace, host: at }, name, output } = args;
+    let plugin = named(&plugin, name.as_deref())?;
     let rows: Vec<PluginRow> = host::read(&host::get(&at, "/v1/plugins")?)?;
     let row = meant(rows, plugin, namespace.as_deref())?;
     let name = format!("{}/{}", row.namespace, row.name);
@@ -27,6 +27,19 @@ pub(crate) fn run(args: DescribeArgs) -> Result<u8, CliError> {
     let queue = queues.into_iter().find(|queue| queue.plugin == name).unwrap_or_default();
     print_data(&text(&Described { plugin: row, queue, failures, revisions }, output)?)?;
     Ok(exit::OK)
+}
+
+/// The plugin in `PLUGIN`, `plugin PLUGIN` or `plugin/PLUGIN`.
+fn named<'a>(word: &'a str, name: Option<&'a str>) -> Result<&'a str, CliError> {
+    let is_kind = |word: &str| matches!(word, "plugin" | "plugins" | "plg");
+    match name {
+        Some(name) if is_kind(word) => Ok(name),
+        Some(name) => {
+            let error = format!("one plugin is described at a time, and {word:?} and {name:?} are two words");
+            Err(CliError::new(exit::USAGE, error).hint("write `wharf describe PLUGIN`; `kubectl describe` shows other kinds"))
+        }
+        None => Ok(word.strip_prefix("plugin/").unwrap_or(word)),
+    }
 }
 
 /// The rows that make the page. Their names are those of `wharf get -o json`.
@@ -143,6 +156,37 @@ mod tests {
         assert_eq!(ask("b/x", None), Ok("b/x".into()));
         assert_eq!(ask("x", None), Err("\"x\" is the name of several plugins".into()));
         assert_eq!(ask("z", None), Err("there is no plugin \"z\"".into()));
+    }
+
+    #[test]
+    fn the_word_before_the_name_is_optional() {
+        let named = |word, name| named(word, name).map_err(|error| error.code);
+        for word in ["plugin", "plugins", "plg"] {
+            assert_eq!(named(word, Some("a/x")), Ok("a/x"));
+        }
+        assert_eq!((named("x", None), named("plugin/a/x", None)), (Ok("x"), Ok("a/x")));
+        assert_eq!(named("plugin", None), Ok("plugin"), "one may be called so");
+        assert_eq!(named("pods", Some("x")), Err(exit::USAGE));
+    }
+
+    #[test]
+    fn a_standby_is_as_far_as_it_can_be() {
+        let row = PluginRow {
+            name: "guard".into(),
+            state: "Standby".into(),
+            reason: "AnotherHostLeads".into(),
+            message: "wharf-0 leads".into(),
+            digest: "sha256:abc".into(),
+            subscriptions: vec!["main=v1 ConfigMap".into()],
+            synced: true,
+            ..PluginRow::default()
+        };
+        let all = Described { plugin: row, queue: QueueRow::default(), failures: FailuresRow::default(), revisions: Vec::new() };
+        let page = page(&all);
+        for line in ["State:          Standby, for 0s\n", "Message:        wharf-0 leads\n", "Synced:         yes\n"] {
+            assert!(page.contains(line), "{page}");
+        }
+        assert!(!page.contains("Hint:") && !page.contains("Rollout:"), "{page}");
     }
 
     #[test]

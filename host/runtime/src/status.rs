@@ -13,6 +13,7 @@ use crate::admin::StatusSource;
 use crate::admin::rows::{HostUsage, InformerRow, PluginRow, PluginUsage, QueueRow, UsageRow};
 use crate::checkpoint::{Checkpoint, Usage};
 use crate::lease::Tenure;
+use crate::plugins::progress::Step;
 use crate::plugins::{Origin, PluginState, Registry, account};
 use crate::telemetry::LogHandle;
 use crate::telemetry::metrics::{CheckpointSample, InformerSample, LogSample, PluginSample, ProcessUsage, QueueSample, Snapshot};
@@ -166,18 +167,24 @@ impl StatusSource for HostStatus {
                 (false, true) => "Paused",
                 (false, false) => state,
             };
+            let ready = self.registry.ready(&status.name);
+            let synced = ready.as_ref().map_or(status.stats.synced, |(_, subscribed)| subscribed.trouble().is_none());
+            let (digest, subscriptions) =
+                ready.map_or((status.digest, status.subscriptions), |(digest, subscribed)| (digest, subscribed.words()));
+            // A trial stands still as long as the plugin is called for nothing.
+            let step = status.step.filter(|(step, _)| *step != Step::Bake || !(status.suspended || status.paused));
             PluginRow {
                 namespace: status.name.namespace.to_string(),
                 name: status.name.name.to_string(),
                 revision: status.revision,
-                digest: status.digest,
+                digest,
                 state: state.to_owned(),
                 reason: reason.to_owned(),
                 message,
-                step: status.step.map(|(step, _)| step.as_str().to_owned()).unwrap_or_default(),
-                step_seconds: status.step.map_or(0, |(_, since)| since.as_secs()),
-                subscriptions: status.subscriptions,
-                synced: status.stats.synced,
+                step: step.map(|(step, _)| step.as_str().to_owned()).unwrap_or_default(),
+                step_seconds: step.map_or(0, |(_, since)| since.as_secs()),
+                subscriptions,
+                synced,
                 calls: status.stats.calls,
                 failures: status.stats.failures,
                 parked: status.stats.parked as u64,

@@ -82,6 +82,9 @@ pub struct DescribeArgs {
     /// Which plugin
     #[command(flatten)]
     pub which: PluginArgs,
+    /// The plugin, if the word before it is `plugin`, as kubectl wants it
+    #[arg(value_name = "NAME", hide = true)]
+    pub name: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = PageOutput::Text)]
     pub output: PageOutput,

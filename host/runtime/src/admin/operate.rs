@@ -26,12 +26,12 @@ pub trait Operations: Send + Sync {
     /// Calls keys again.
     ///
     /// # Errors
-    /// When there is no such plugin. Keys that cannot be called again are part of the answer.
+    /// When there is no such plugin, or this host stands by. Keys that cannot be called again are part of the answer.
     async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused>;
     /// Says why a plugin was or was not called. That there is no such plugin is an answer.
     ///
     /// # Errors
-    /// When the question cannot be read.
+    /// When the question cannot be read, or this host stands by.
     async fn explain(&self, ask: ExplainAsk) -> Result<ExplainRow, Refused>;
     /// Does something with a plugin as a whole.
     ///
@@ -284,7 +284,7 @@ pub struct RevisionRow {
     pub number: u64,
     /// `sha256:…` of its component.
     pub digest: String,
-    /// `New`, `Good` or `Withdrawn`.
+    /// `New`, `Good`, `Superseded` or `Withdrawn`.
     pub standing: String,
     /// It serves now.
     pub serving: bool,

@@ -25,7 +25,7 @@ pub struct PluginRow {
     pub name: String,
     /// Short name of the serving revision; empty if none serves.
     pub revision: String,
-    /// `sha256:…` of the serving component; empty if none serves.
+    /// `sha256:…` of the serving component, on standby of the one that could; else empty.
     pub digest: String,
     /// `Starting`, `Standby`, `Serving`, `Refused`, `Sleeping`, `Suspended`, `Paused`, `Draining`. `Refused`: and no revision serves.
     pub state: String,
@@ -40,7 +40,8 @@ pub struct PluginRow {
     pub step_seconds: u64,
     /// What it is subscribed to, in words.
     pub subscriptions: Vec<String>,
-    /// Has it been called, with whatever outcome, for all that was there when it was first served?
+    /// Has it been called, with whatever outcome, for all that was there when it was first served? On standby: do its watches
+    /// follow the server?
     pub synced: bool,
     /// Guest calls that ended.
     pub calls: u64,
@@ -52,7 +53,7 @@ pub struct PluginRow {
     pub failing: u64,
     /// Keys that wait to be worked on, now or later.
     pub waiting: u64,
-    /// Since when that is decided of what is wished, in seconds.
+    /// For how long it has been in this state, in seconds.
     pub age_seconds: u64,
     /// The file or resource that defines it.
     pub source: String,

@@ -183,7 +183,14 @@ impl Subscribed {
         self.trouble_of(|_| true)
     }
 
-    /// The same of the watches that [`Self::settle`] waits for; that there is no room for one goes first.
+    /// The subscriptions in words, in order.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.subscriptions().map(|s| format!("{}={}", s.name, s.kind)).collect();
+        words.sort();
+        words
+    }
+
+    /// The same as [`Self::trouble`] of the watches that [`Self::settle`] waits for; that there is no room for one goes first.
     pub fn unsettled(&self) -> Option<(Reason, String)> {
         let no_room = |registration: &Registration| {
             matches!(registration.state(), InformerState::Failing { reason: Reason::CacheBudgetExceeded, .. }) && !registration.settled()

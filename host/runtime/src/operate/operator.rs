@@ -178,6 +178,7 @@ impl Operations for Operator {
 
     async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused> {
         let plugin = self.plugin(&ask.plugin, ask.namespace.as_deref())?;
+        self.leads()?;
         let mut row = RetryRow { plugin: plugin.name.to_string(), ..RetryRow::default() };
         if ask.all != ask.keys.is_empty() {
             return Err(wrong("either keys or all of them can be called again".to_owned(), "name keys, or use --all".to_owned()));
@@ -217,6 +218,7 @@ impl Operations for Operator {
             Err(refused) if refused.missing => return Ok(self.no_plugin(ask)),
             Err(refused) => return Err(refused),
         };
+        self.leads()?;
         let refusal = plugin.refused.as_ref().map(|refusal| (refusal.reason.as_str(), refusal.message.as_str()));
         let nobody = |word: &str, key| (word.to_owned(), TargetKey::object(Arc::new(Gvk::new("", "", word)), key), ask.key.clone());
         let (kind, key, printed) = match self.key(&ask.key, &plugin, ask.namespace.as_deref()).await {

@@ -5,19 +5,24 @@ use jiff::Timestamp;
 
 use super::operator::{Named, Operator};
 use crate::admin::operate::{OrderAsk, OrderRow, OrderWord, Refused, RevisionRow, RevisionsAsk};
-use crate::plugins::book::now;
+use crate::plugins::book::{Kept, now};
 use crate::plugins::order::Ordered;
 use crate::plugins::{Refusal, Registry};
 
 impl Operator {
+    /// Refuses what is for the host that leads: here it would do nothing now, and who knows what when this one leads; and
+    /// why a plugin was called is not known here.
+    pub(super) fn leads(&self) -> Result<(), Refused> {
+        self.registry.stands_by().map_or(Ok(()), |leader| {
+            let hint = "ask the host that leads".to_owned();
+            Err(Refused { error: format!("this host stands by and calls no plugin: {leader}"), hint, missing: false })
+        })
+    }
+
     /// Does what is asked.
     pub(super) async fn ordered(&self, ask: OrderAsk) -> Result<OrderRow, Refused> {
         let Named { name, .. } = self.plugin(&ask.plugin, ask.namespace.as_deref())?;
-        // It would do nothing now, and who knows what when this host leads.
-        if let Some(leader) = self.registry.stands_by() {
-            let hint = "ask the host that leads".to_owned();
-            return Err(Refused { error: format!("this host stands by and calls no plugin: {leader}"), hint, missing: false });
-        }
+        self.leads()?;
         let what = match (ask.order, ask.revision) {
             (OrderWord::Rollback, revision) => Ordered::Rollback(revision),
             (_, Some(_)) => {
@@ -38,14 +43,15 @@ impl Operator {
         let mut rows = Vec::new();
         for Named { name, dispatcher, .. } in self.plugins(ask.plugin.as_deref(), ask.namespace.as_deref())? {
             let Some(book) = Registry::history(&self.registry, &name).await else { continue };
+            let book = book.map_err(|refusal| refused(&refusal))?;
             let serving = dispatcher.serving().map(|serving| serving.number);
-            let row = |kept: crate::plugins::book::Kept| RevisionRow {
+            let row = |kept: &Kept| RevisionRow {
                 plugin: name.to_string(),
                 number: kept.number,
-                digest: kept.digest,
-                standing: kept.standing.as_str().to_owned(),
+                digest: kept.digest.clone(),
+                standing: book.word(kept, serving).to_owned(),
                 serving: serving == Some(kept.number),
-                message: kept.message,
+                message: kept.message.clone(),
                 since: i64::try_from(kept.since)
                     .ok()
                     .and_then(|s| Timestamp::from_second(s).ok())
@@ -53,7 +59,7 @@ impl Operator {
                     .unwrap_or_default(),
                 age_seconds: now().saturating_sub(kept.since),
             };
-            rows.extend(book.map_err(|refusal| refused(&refusal))?.revisions.into_iter().map(row));
+            rows.extend(book.revisions.iter().map(row));
         }
         Ok(rows)
     }

@@ -55,17 +55,6 @@ pub enum Standing {
     Withdrawn,
 }
 
-impl Standing {
-    /// The word for people.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "New",
-            Self::Good => "Good",
-            Self::Withdrawn => "Withdrawn",
-        }
-    }
-}
-
 impl Kept {
     fn is(&self, identity: &str, document: &str) -> bool {
         self.identity == identity && self.document == document
@@ -82,6 +71,17 @@ impl Book {
     pub fn withdrawn(&self, identity: &str, document: &str) -> Option<&Kept> {
         let last = self.revisions.iter().rev().find(|kept| kept.is(identity, document))?;
         Some(last).filter(|kept| kept.standing == Standing::Withdrawn)
+    }
+
+    /// What became of one, in a word, while that with the number `serving` serves. On trial is only what serves, or served
+    /// last: of another one it will never be known.
+    pub fn word(&self, kept: &Kept, serving: Option<u64>) -> &'static str {
+        match kept.standing {
+            Standing::New if kept.number != serving.unwrap_or(self.last()) => "Superseded",
+            Standing::New => "New",
+            Standing::Good => "Good",
+            Standing::Withdrawn => "Withdrawn",
+        }
     }
 
     /// The one with a number.
@@ -185,6 +185,20 @@ mod tests {
         assert_eq!(book.withdrawn("b", ""), None);
         book.judge(4, Standing::Good, "");
         assert_eq!((book.before(4).map(|kept| kept.number), book.last()), (Some(3), 4));
+    }
+
+    #[test]
+    fn on_trial_is_only_what_serves() {
+        let mut book = Book::default();
+        for (number, identity) in [(1, "a"), (2, "b"), (3, "c"), (4, "d")] {
+            let _ = book.serves(kept(number, identity));
+        }
+        book.judge(3, Standing::Withdrawn, "it traps");
+        let words = |serving| book.revisions.iter().map(|kept| book.word(kept, serving)).collect::<Vec<_>>();
+        assert_eq!(words(Some(4)), ["Good", "Superseded", "Withdrawn", "New"]);
+        assert_eq!(words(Some(1)), ["Good", "Superseded", "Withdrawn", "Superseded"]);
+        // Nothing serves yet, or another host leads.
+        assert_eq!(words(None), ["Good", "Superseded", "Withdrawn", "New"]);
     }
 
     #[test]

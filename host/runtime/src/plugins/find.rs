@@ -6,7 +6,7 @@ use wharf_core::plugin::PluginName;
 
 use super::desired::Refusal;
 use super::registry::{PluginState, Registry};
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{Dispatcher, Subscribed};
 
 impl Registry {
     /// The names of all plugins, in order.
@@ -23,5 +23,13 @@ impl Registry {
             PluginState::Starting | PluginState::Standby | PluginState::Serving | PluginState::Suspended | PluginState::Draining => None,
         };
         Some((Arc::clone(&plugin.dispatcher), refused))
+    }
+
+    /// Of a plugin on standby: digest and subscriptions of what could serve if this host led.
+    pub fn ready(&self, name: &PluginName) -> Option<(String, Arc<Subscribed>)> {
+        let plugins = self.plugins.lock();
+        let status = plugins.get(name)?.status.lock();
+        let (digest, subscribed) = status.ready.as_ref().filter(|_| status.state == PluginState::Standby)?;
+        Some((digest.clone(), subscribed.upgrade()?))
     }
 }

@@ -5,8 +5,8 @@
 //! watch that does not sync holds up nobody else. Exchanges no revision itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -24,7 +24,7 @@ use super::progress::{Progress, Step};
 use super::revisions::Revisions;
 use super::stage::Stage;
 use super::task::Task;
-use crate::dispatch::{Dispatcher, DispatcherStats, Shared};
+use crate::dispatch::{Dispatcher, DispatcherStats, Shared, Subscribed};
 use crate::telemetry::events::PluginRemoved;
 
 /// Operators that may wait for a plugin's task at once.
@@ -142,6 +142,8 @@ pub(super) struct Status {
     pub(super) paused: bool,
     pub(super) suspended: bool,
     pub(super) lacks_account: Option<Arc<str>>,
+    /// Digest and subscriptions of what could serve if this host led.
+    pub(super) ready: Option<(String, Weak<Subscribed>)>,
     pub(super) progress: Progress,
 }
 
@@ -223,8 +225,6 @@ impl Registry {
         let row = |name: &PluginName, dispatcher: &Dispatcher, status: &Mutex<Status>, origin: Origin| {
             let status = status.lock();
             let subscribed = dispatcher.subscribed();
-            let mut subscriptions: Vec<String> = subscribed.subscriptions().map(|s| format!("{}={}", s.name, s.kind)).collect();
-            subscriptions.sort();
             PluginStatus {
                 name: name.clone(),
                 state: status.state.clone(),
@@ -238,7 +238,7 @@ impl Registry {
                 lacks_account: status.lacks_account.clone(),
                 step: status.progress.now(),
                 trouble: subscribed.trouble(),
-                subscriptions,
+                subscriptions: subscribed.words(),
                 concurrency: dispatcher.serving().map_or(0, |serving| serving.limits.concurrency),
                 stats: dispatcher.stats(),
             }
@@ -412,6 +412,7 @@ impl Registry {
             paused: false,
             suspended: false,
             lacks_account: None,
+            ready: None,
             progress: Progress::new(name.to_string().into(), Arc::clone(&self.shared.metrics)),
         };
         let status = Arc::new(Mutex::new(status));

@@ -1,6 +1,7 @@
 //! What a revision waits for before it can serve: its watches, and that this host leads. Owns how long,
 //! and what is tried instead or again; exchanges nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -87,11 +88,14 @@ impl Task {
 
     /// Waits until this host leads; true if it did not when its book was read. Until then nothing of the plugin has begun: its ledger and
     /// its book are another host's still.
-    pub(super) async fn stand_by(&self, goal: Option<&Goal>) -> bool {
+    pub(super) async fn stand_by(&self, goal: Option<&Goal>, digest: &str, subscribed: &Arc<Subscribed>) -> bool {
         let tenure = &self.registry.shared.tenure;
         if !tenure.is_open() {
+            // Nothing is under way any more.
+            self.progress.rest();
             // Why a wish is not met was told, and stays true for what stands in.
             if !matches!(goal, Some(Goal::Before(..))) {
+                self.status.lock().ready = Some((digest.to_owned(), Arc::downgrade(subscribed)));
                 self.set(PluginState::Standby);
             }
             tenure.opened().await;

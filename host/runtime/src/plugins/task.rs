@@ -85,8 +85,8 @@ pub(super) struct Task {
     pub(super) label: Arc<str>,
     pub(super) registry: Arc<Registry>,
     dispatcher: Arc<Dispatcher>,
-    status: Arc<Mutex<Status>>,
-    progress: Progress,
+    pub(super) status: Arc<Mutex<Status>>,
+    pub(super) progress: Progress,
     pub(super) record: Record,
     pub(super) served: Option<Served>,
     pub(super) bake: Option<Bake>,
@@ -228,7 +228,7 @@ impl Task {
         if let Err(refusal) = self.settle(&staged.subscribed, self.is_patient(goal, &identity, &document)).await {
             return Ok(Reached::Waits(refusal));
         }
-        if self.stand_by(goal).await {
+        if self.stand_by(goal, loaded.artifact.digest(), &staged.subscribed).await {
             return Ok(Reached::Leads(staged.subscribed));
         }
         self.dispatcher.let_catch_up(&staged.subscribed).await;
@@ -433,7 +433,9 @@ impl Task {
         let suspended = self.record.book().suspended;
         {
             let mut status = self.status.lock();
-            (status.paused, status.suspended) = (paused, suspended);
+            if (status.paused, status.suspended) != (paused, suspended) {
+                (status.paused, status.suspended, status.since) = (paused, suspended, Instant::now());
+            }
         }
         let held = paused || suspended || self.record.known().is_err();
         self.dispatcher.hold(held);

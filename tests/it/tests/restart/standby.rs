@@ -241,6 +241,15 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
     let pause = |plugin: &str| ["pause", plugin].map(str::to_owned).to_vec();
     let (code, _, error) = second.wharf(&pause("told/resource")).await?;
     ensure!(code == 1 && error.contains("this host stands by") && error.contains(" leads"), "{code} {error}");
+    // So is the question why; and what all plugins refuse alike is said once.
+    for line in [&["explain", "told/probe", "cm/x"][..], &["retry", "told/probe", "cm/x"], &["drain", "--all"]] {
+        let (code, _, said) = second.wharf(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).await?;
+        ensure!(code == 1 && said == error, "{line:?}: {code} {said}, and not {error}");
+    }
+    let (_, page, _) = second.wharf(&["describe", "plugin", "told/probe"].map(str::to_owned)).await?;
+    let shows = |word: &str| page.lines().any(|line| line.starts_with(word) && !line.ends_with("<none>"));
+    ensure!(shows("Digest:") && shows("Subscriptions:") && page.contains("\nSynced:         yes\n"), "it is ready to take over: {page}");
+    ensure!(!page.contains("Rollout:") && !page.contains("Hint:"), "nothing is under way or wrong: {page}");
     let (code, said, error) = first.wharf(&pause("told/probe")).await?;
     ensure!(code == 0, "{said}{error}");
     first.kill().await?;

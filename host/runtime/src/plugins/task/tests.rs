@@ -72,6 +72,7 @@ async fn on_trial() -> Task {
         paused: false,
         suspended: false,
         lacks_account: None,
+        ready: None,
         progress: Progress::new(name.to_string().into(), metrics),
     };
     let mut task = Task::new(name, &registry, dispatcher, Arc::new(Mutex::new(status)));
