@@ -65,33 +65,35 @@ fn set(ask: &mut Value, field: &str, to: Value) {
 
 pub(crate) fn level(args: LogLevelArgs) -> Result<u8, CliError> {
     let host = Host::at(&args.host)?;
-    let (row, changed) = crate::block_on(ask_level(&host, &args))??;
-    let plugin = args.plugin.as_deref();
-    print_data(&if changed && args.output.is_none() {
-        said(plugin, args.level.as_deref())
-    } else {
-        text(&chosen(row, plugin, args.namespace.as_deref()), plugin, args.output.unwrap_or(Output::Table))?
-    })?;
+    print_data(&crate::block_on(levels(&host, &args))??)?;
     Ok(exit::OK)
 }
 
-async fn ask_level(host: &Host, args: &LogLevelArgs) -> Result<(LogLevelRow, bool), CliError> {
-    let changes = args.level.is_some() || args.reset;
-    if changes {
+async fn levels(host: &Host, args: &LogLevelArgs) -> Result<String, CliError> {
+    let output = args.output.unwrap_or(Output::Table);
+    if args.level.is_some() || args.reset {
         let body = json!({ "plugin": args.plugin, "namespace": args.namespace, "level": args.level });
-        return Ok((host::read(&host.put("/v1/log-level", body).await?)?, true));
+        let row: LogLevelRow = host::read(&host.put("/v1/log-level", body).await?)?;
+        let changed: Vec<String> = row.changed.iter().cloned().collect();
+        return match args.output {
+            None => Ok(said(row.changed.as_deref(), args.level.as_deref())),
+            Some(_) => text(&chosen(row, &changed), &changed, output),
+        };
     }
-    if let Some(plugin) = &args.plugin
-        && !host::plugins(host, args.namespace.as_deref()).await?.iter().any(|full| host::is_plugin(full, plugin))
-    {
-        return Err(host::no_plugin(plugin));
+    let mut named = Vec::new();
+    if let Some(plugin) = &args.plugin {
+        named = host::plugins(host, args.namespace.as_deref()).await?;
+        named.retain(|full| host::is_plugin(full, plugin));
+        if named.is_empty() {
+            return Err(host::no_plugin(plugin));
+        }
     }
-    Ok((host::read(&host.get("/v1/log-level").await?)?, false))
+    text(&chosen(host::read(&host.get("/v1/log-level").await?)?, &named), &named, output)
 }
 
 /// One line, as kubectl says what it has done.
 fn said(plugin: Option<&str>, level: Option<&str>) -> String {
-    let what = plugin.map_or_else(|| "host".to_owned(), |plugin| format!("plugin/{}", plugin.trim_start_matches("plugin/")));
+    let what = plugin.map_or_else(|| "host".to_owned(), |plugin| format!("plugin/{plugin}"));
     match level {
         Some(level) => format!("{what} logs {level} until the host ends\n"),
         None if plugin.is_some() => format!("{what} logs what the host does\n"),
@@ -99,16 +101,13 @@ fn said(plugin: Option<&str>, level: Option<&str>) -> String {
     }
 }
 
-/// Of one plugin only, if one is named.
-fn chosen(mut row: LogLevelRow, plugin: Option<&str>, namespace: Option<&str>) -> LogLevelRow {
-    if let Some(plugin) = plugin {
-        let there = |full: &str| namespace.is_none_or(|n| full.split_once('/').is_some_and(|(namespace, _)| namespace == n));
-        row.plugins.retain(|full, _| host::is_plugin(full, plugin) && there(full));
-    }
+/// Of these plugins only, `NAMESPACE/NAME`; of all if none is named.
+fn chosen(mut row: LogLevelRow, named: &[String]) -> LogLevelRow {
+    row.plugins.retain(|full, _| named.is_empty() || named.contains(full));
     row
 }
 
-fn text(row: &LogLevelRow, plugin: Option<&str>, output: Output) -> Result<String, CliError> {
+fn text(row: &LogLevelRow, named: &[String], output: Output) -> Result<String, CliError> {
     let value = || serde_json::to_value(row).map_err(|error| CliError::new(exit::USAGE, error.to_string()));
     Ok(match output {
         Output::Json => format!("{:#}\n", value()?),
@@ -120,8 +119,8 @@ fn text(row: &LogLevelRow, plugin: Option<&str>, output: Output) -> Result<Strin
             for (plugin, level) in &row.plugins {
                 table.row(vec![plugin.clone(), level.clone()]);
             }
-            if let Some(plugin) = plugin.filter(|_| row.plugins.is_empty()) {
-                table.row(vec![plugin.to_owned(), "as the host".to_owned()]);
+            for plugin in named.iter().filter(|plugin| !row.plugins.contains_key(*plugin)) {
+                table.row(vec![plugin.clone(), "as the host".to_owned()]);
             }
             table.render()
         }
@@ -135,25 +134,28 @@ mod tests {
     #[test]
     fn levels() {
         let plugins = [("a/x", "debug"), ("b/x", "off"), ("b/y", "warn")].map(|(plugin, level)| (plugin.to_owned(), level.to_owned()));
-        let row = LogLevelRow { filter: "info".into(), plugins: plugins.into() };
-        insta::assert_snapshot!(text(&row, None, Output::Table).unwrap(), @r"
+        let row = LogLevelRow { filter: "info".into(), plugins: plugins.into(), changed: None };
+        insta::assert_snapshot!(text(&row, &[], Output::Table).unwrap(), @r"
         NAME   LEVEL
         host   info
         a/x    debug
         b/x    off
         b/y    warn
         ");
-        let of = |plugin, namespace| text(&chosen(row.clone(), Some(plugin), namespace), Some(plugin), Output::Table).unwrap();
-        assert_eq!(of("x", Some("b")), "NAME   LEVEL\nhost   info\nb/x    off\n");
-        assert_eq!(of("b/z", None), "NAME   LEVEL\nhost   info\nb/z    as the host\n");
-        assert_eq!(text(&row, None, Output::Name).unwrap(), "plugin/a/x\nplugin/b/x\nplugin/b/y\n");
-        assert!(text(&row, None, Output::Yaml).unwrap().contains("a/x: debug"));
+        let of = |named: &[&str]| {
+            let named: Vec<String> = named.iter().map(|full| (*full).to_owned()).collect();
+            text(&chosen(row.clone(), &named), &named, Output::Table).unwrap()
+        };
+        assert_eq!(of(&["b/x"]), "NAME   LEVEL\nhost   info\nb/x    off\n");
+        assert_eq!(of(&["a/x", "b/z"]), "NAME   LEVEL\nhost   info\na/x    debug\nb/z    as the host\n");
+        assert_eq!(text(&row, &[], Output::Name).unwrap(), "plugin/a/x\nplugin/b/x\nplugin/b/y\n");
+        assert!(text(&row, &[], Output::Yaml).unwrap().contains("a/x: debug"));
     }
 
     #[test]
     fn what_was_done_is_said() {
         assert_eq!(said(Some("a/x"), Some("debug")), "plugin/a/x logs debug until the host ends\n");
-        assert_eq!(said(Some("plugin/a/x"), None), "plugin/a/x logs what the host does\n");
+        assert_eq!(said(Some("a/x"), None), "plugin/a/x logs what the host does\n");
         assert_eq!(said(None, Some("warn")), "host logs warn until the host ends\n");
         assert_eq!(said(None, None), "host logs what it was started with\n");
     }

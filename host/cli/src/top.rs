@@ -60,6 +60,11 @@ async fn top(host: &Host, args: &TopArgs) -> Result<u8, CliError> {
         let now: UsageRow = host::read(&host.get("/v1/usage").await?)?;
         let mut top = measure(before, &now);
         let missing = choose(&mut top, args);
+        if first && top.plugins.is_empty() && !missing.is_empty() {
+            // Errors say enough.
+            missing.iter().for_each(|name| print_error(&host::no_plugin(name)));
+            return Ok(exit::NO);
+        }
         let text = text(&top, args.output.unwrap_or(Output::Table))?;
         let before_it = match (clear, first, args.output) {
             (true, ..) => CLEAR,

@@ -49,7 +49,7 @@ pub(super) fn once(ask: &HostAsk, output: Output, at: &HostArgs) -> Result<u8, C
     let (answer, missing) = ask.chosen(host::get(at, &path)?);
     // Errors say enough.
     let nothing = !missing.is_empty() && items(&answer).is_empty();
-    print_data(&if nothing { String::new() } else { ask.what.text(&answer, output)? })?;
+    print_data(&if nothing { String::new() } else { ask.text(&answer, output)? })?;
     missing.iter().for_each(|name| print_error(&ask.what.missing(name)));
     Ok(if missing.is_empty() { exit::OK } else { exit::NO })
 }
@@ -77,6 +77,17 @@ impl HostAsk {
             What::Queues => Ok("/v1/queues".to_owned()),
             What::Failures => question("/v1/failures", &self.names, namespace),
             What::Revisions => question("/v1/revisions", &self.names, namespace),
+        }
+    }
+
+    /// The chosen rows in a form.
+    ///
+    /// # Errors
+    /// They are those of a host of another version.
+    fn text(&self, answer: &Value, output: Output) -> Result<String, CliError> {
+        match output {
+            Output::Table | Output::Wide if items(answer).is_empty() => Ok(self.what.nothing(self.namespace.as_deref())),
+            _ => self.what.text(answer, output),
         }
     }
 
@@ -159,6 +170,17 @@ impl What {
         full.eq_ignore_ascii_case(name) || [short, bare].into_iter().flatten().any(|short| short.eq_ignore_ascii_case(name))
     }
 
+    /// What is said where there is no row.
+    fn nothing(self, namespace: Option<&str>) -> String {
+        let what = match self {
+            Self::Failures => "failures",
+            Self::Revisions => "revisions",
+            Self::Plugins | Self::Informers | Self::Queues => "resources",
+        };
+        let place = namespace.map(|namespace| format!(" in {namespace} namespace")).unwrap_or_default();
+        format!("No {what} found{place}.\n")
+    }
+
     /// What is said of a name that no row has.
     pub(super) fn missing(self, name: &str) -> CliError {
         let error = format!("the host has no {} {name:?}", self.one());
@@ -196,11 +218,7 @@ impl What {
             Output::Json => format!("{answer:#}\n"),
             Output::Yaml => host::yaml(answer)?,
             Output::Name => items(answer).iter().map(|row| self.line(row)).collect(),
-            Output::Table | Output::Wide if items(answer).is_empty() => match self {
-                Self::Failures => "No failures found.\n".to_owned(),
-                Self::Revisions => "No revisions found.\n".to_owned(),
-                Self::Plugins | Self::Informers | Self::Queues => "No resources found.\n".to_owned(),
-            },
+            Output::Table | Output::Wide if items(answer).is_empty() => self.nothing(None),
             Output::Table => self.rows(answer, false)?.table(),
             Output::Wide => self.rows(answer, true)?.table(),
         })
@@ -235,6 +253,18 @@ mod tests {
         }
         let queues = json!([{"plugin": "a/x"}, {"plugin": "b/y"}]);
         assert_eq!(get(&queues, What::Queues, Some("b"), &["y"]).0, "queue/b/y\n");
+    }
+
+    #[test]
+    fn an_empty_namespace_is_named_as_kubectl_does() {
+        let said = |what, namespace: Option<&str>| {
+            let ask = HostAsk { what, names: Vec::new(), namespace: namespace.map(str::to_owned) };
+            ask.text(&json!([]), Output::Table).unwrap()
+        };
+        assert_eq!(said(What::Plugins, Some("nope")), "No resources found in nope namespace.\n");
+        assert_eq!(said(What::Queues, None), "No resources found.\n");
+        assert_eq!(said(What::Failures, Some("nope")), "No failures found in nope namespace.\n");
+        assert_eq!(said(What::Revisions, None), "No revisions found.\n");
     }
 
     #[test]

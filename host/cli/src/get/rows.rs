@@ -41,7 +41,7 @@ pub(super) fn word<'r>(row: &'r Value, field: &str) -> &'r str {
 }
 
 pub(super) fn plugins(rows: Vec<PluginRow>, wide: bool) -> Rows {
-    let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "FAILING", "PARKED", "WAITING", "AGE"];
+    let mut head = vec!["NAMESPACE", "NAME", "STATE", "REVISION", "REASON", "FAILING", "PARKED", "WAITING", "IN-STATE"];
     if wide {
         head.extend(["SYNCED", "SUBSCRIPTIONS", "SOURCE", "MESSAGE"]);
     }

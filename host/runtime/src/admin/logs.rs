@@ -78,6 +78,9 @@ pub struct LogLevelRow {
     pub filter: String,
     /// Levels of the plugins, `namespace/name`, that have one of their own.
     pub plugins: BTreeMap<String, String>,
+    /// The plugin, `namespace/name`, whose level was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
 }
 
 /// What shall be logged.
@@ -163,7 +166,7 @@ pub(super) mod tests {
         }
 
         fn level(&self) -> LogLevelRow {
-            LogLevelRow { filter: "info".into(), plugins: BTreeMap::from([("a/x".into(), "debug".into())]) }
+            LogLevelRow { filter: "info".into(), plugins: BTreeMap::from([("a/x".into(), "debug".into())]), changed: None }
         }
 
         fn set_level(&self, ask: LogLevelAsk) -> Result<LogLevelRow, Refused> {

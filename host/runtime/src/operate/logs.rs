@@ -52,15 +52,16 @@ impl Logs for Operator {
 
     fn level(&self) -> LogLevelRow {
         let plugins = self.log.levels().into_iter().map(|(plugin, level)| (plugin, level.to_string()));
-        LogLevelRow { filter: self.log.filter(), plugins: plugins.collect() }
+        LogLevelRow { filter: self.log.filter(), plugins: plugins.collect(), changed: None }
     }
 
     fn set_level(&self, ask: LogLevelAsk) -> Result<LogLevelRow, Refused> {
         let level = ask.level.as_deref();
-        match &ask.plugin {
+        let changed = match &ask.plugin {
             None => {
                 self.log.set_filter(level).map_err(|error| wrong(format!("{error:#}"), ""))?;
                 tracing::info!(target: "wharf::admin", filter = self.log.filter(), "log filter changed");
+                None
             }
             Some(plugin) => {
                 let level = level.map(read).transpose()?;
@@ -76,9 +77,10 @@ impl Logs for Operator {
                 }
                 let level = level.map(tracing::field::display);
                 tracing::info!(target: "wharf::admin", plugin, to = level, "log level of a plugin changed");
+                Some(plugin)
             }
-        }
-        Ok(self.level())
+        };
+        Ok(LogLevelRow { changed, ..self.level() })
     }
 }
 
