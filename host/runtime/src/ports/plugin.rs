@@ -159,6 +159,7 @@ impl Ports for PluginPorts {
             warning,
             reason: reason.to_owned(),
             note: message.to_owned(),
+            state: false,
         });
     }
 }

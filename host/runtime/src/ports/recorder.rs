@@ -1,9 +1,10 @@
 //! Kubernetes Events that plugins ask for.
 //!
 //! Owns folding and limits: `record-event` never waits, equal Events become one with a
-//! growing series, an object gets no flood, and everything that is held is bounded. Events
-//! are written in the plugin's name by one task; one that cannot be written is logged and
-//! counted, and never fails a call.
+//! growing series, an object gets no flood, and everything that is held is bounded. Of Events
+//! that tell a state the last one is written late rather than not at all. Events are written
+//! in the plugin's name by one task; one that cannot be written is logged and counted, and
+//! never fails a call.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -13,7 +14,7 @@ use std::time::Duration;
 use http::Method;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use wharf_core::{Gvk, ResourceKind};
 use wharf_engine::ApiError;
@@ -30,12 +31,14 @@ const WAITING_OF_PLUGIN: usize = 100;
 const SERIES: usize = 4096;
 /// A repeat after this time is a new Event.
 const SERIES_AGE: Duration = Duration::from_secs(360);
-/// Events about one object by one plugin: a burst of so many ...
+/// Events of one type about one object by one plugin: a burst of so many ...
 const BURST: f64 = 25.0;
 /// ... refilled by one per so long.
 const REFILL: Duration = Duration::from_secs(300);
 /// The longest note that the API server accepts, in bytes.
 const MAX_NOTE: usize = 1024;
+/// Of these for the words about Events that were left out.
+const LEFT_OUT: usize = 64;
 
 /// One Event as a plugin asked for it.
 pub struct Record {
@@ -59,6 +62,8 @@ pub struct Record {
     pub reason: String,
     /// For people.
     pub note: String,
+    /// It tells the state of the object, which is the plugin's one: the last one must not be lost.
+    pub state: bool,
 }
 
 /// Takes Events and never waits. Copies feed the same task.
@@ -69,8 +74,8 @@ pub struct Recorder {
     metrics: Arc<Metrics>,
 }
 
-/// How many Events of each plugin wait; a plugin without any is not in it.
-type Waiting = Arc<Mutex<HashMap<Arc<str>, usize>>>;
+/// How many Events of each plugin wait, those that tell its state apart; one without any is not in it.
+type Waiting = Arc<Mutex<HashMap<(Arc<str>, bool), usize>>>;
 
 impl Recorder {
     /// Starts the task that writes; it ends when stopped, after what was taken is written.
@@ -81,6 +86,7 @@ impl Recorder {
             series: HashMap::new(),
             order: VecDeque::new(),
             buckets: HashMap::new(),
+            late: HashMap::new(),
             instance,
             waiting: Arc::clone(&waiting),
             metrics: Arc::clone(&metrics),
@@ -91,15 +97,15 @@ impl Recorder {
 
     /// Takes one Event; drops and counts it when too many wait.
     pub fn record(&self, record: Record) {
-        let plugin = Arc::clone(&record.plugin);
+        let from = (Arc::clone(&record.plugin), record.state);
         let mut waiting = self.waiting.lock();
-        let count = waiting.get(&plugin).copied().unwrap_or_default();
+        let count = waiting.get(&from).copied().unwrap_or_default();
         if count < WAITING_OF_PLUGIN && self.sender.try_send(record).is_ok() {
-            waiting.insert(plugin, count + 1);
+            waiting.insert(from, count + 1);
             return;
         }
         drop(waiting);
-        self.metrics.event(&plugin, "dropped");
+        self.metrics.event(&from.0, "dropped");
     }
 }
 
@@ -132,10 +138,22 @@ struct Bucket {
     last: Instant,
 }
 
+/// The newest Event of a state, which was one too many.
+struct Late {
+    record: Record,
+    /// Events before it that nobody saw.
+    left_out: u32,
+    /// When its bucket has a token again.
+    due: Instant,
+}
+
 struct Writer {
     series: HashMap<Same, Series>,
     order: VecDeque<Same>,
-    buckets: HashMap<(Arc<str>, About), Bucket>,
+    /// Warnings have their own, so that no other Event takes their place.
+    buckets: HashMap<(Arc<str>, About, bool), Bucket>,
+    /// At most one of each plugin.
+    late: HashMap<Arc<str>, Late>,
     instance: String,
     waiting: Waiting,
     metrics: Arc<Metrics>,
@@ -144,38 +162,76 @@ struct Writer {
 impl Writer {
     async fn run(mut self, mut records: mpsc::Receiver<Record>, stop: CancellationToken) {
         loop {
+            let due = self.late.values().map(|late| late.due).min();
             let record = tokio::select! {
                 record = records.recv() => record,
                 () = stop.cancelled() => {
                     records.close();
                     records.recv().await
                 }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    self.catch_up(Instant::now()).await;
+                    continue;
+                }
             };
-            let Some(record) = record else { return };
-            if let Entry::Occupied(mut count) = self.waiting.lock().entry(Arc::clone(&record.plugin)) {
+            let Some(record) = record else { break };
+            if let Entry::Occupied(mut count) = self.waiting.lock().entry((Arc::clone(&record.plugin), record.state)) {
                 *count.get_mut() = count.get().saturating_sub(1);
                 if *count.get() == 0 {
                     count.remove();
                 }
             }
-            let result = self.write(&record).await;
-            match result {
-                Ok(written) => self.metrics.event(&record.plugin, written),
-                Err(error) => {
-                    EventWriteFailed { plugin: &record.plugin, kind: &record.kind, event_reason: &record.reason, error: &error.to_string() }
-                        .emit(&self.metrics)
+            self.take(record).await;
+        }
+        // The host after this one takes them for told.
+        for Late { record, left_out, .. } in std::mem::take(&mut self.late).into_values() {
+            self.write(&record, left_out).await;
+        }
+    }
+
+    /// Writes an Event if there is a token for it.
+    async fn take(&mut self, record: Record) {
+        // It is news no more, whether or not the one after it is written now.
+        let before = if record.state { self.late.remove(&record.plugin) } else { None };
+        let left_out = before.map_or(0, |late| {
+            self.metrics.event(&record.plugin, "limited");
+            late.left_out.saturating_add(1)
+        });
+        match self.take_token(&record) {
+            None => self.write(&record, left_out).await,
+            Some(due) if record.state => {
+                self.late.insert(Arc::clone(&record.plugin), Late { record, left_out, due });
+            }
+            Some(_) => self.metrics.event(&record.plugin, "limited"),
+        }
+    }
+
+    /// Writes what was held back and has a token by now.
+    async fn catch_up(&mut self, now: Instant) {
+        let due: Vec<Late> = self.late.extract_if(|_, late| late.due <= now).map(|(_, late)| late).collect();
+        for Late { record, left_out, .. } in due {
+            match self.take_token(&record) {
+                None => self.write(&record, left_out).await,
+                Some(due) => {
+                    self.late.insert(Arc::clone(&record.plugin), Late { record, left_out, due });
                 }
             }
         }
     }
 
-    async fn write(&mut self, record: &Record) -> Result<&'static str, ApiError> {
-        let about =
-            About { kind: record.kind.clone(), namespace: record.namespace.clone(), name: record.name.clone(), uid: record.uid.clone() };
-        if !self.take_token(&record.plugin, &about) {
-            return Ok("limited");
+    async fn write(&mut self, record: &Record, left_out: u32) {
+        match self.send(record, left_out).await {
+            Ok(written) => self.metrics.event(&record.plugin, written),
+            Err(error) => {
+                EventWriteFailed { plugin: &record.plugin, kind: &record.kind, event_reason: &record.reason, error: &error.to_string() }
+                    .emit(&self.metrics)
+            }
         }
-        let note = cut(&record.note).to_owned();
+    }
+
+    async fn send(&mut self, record: &Record, left_out: u32) -> Result<&'static str, ApiError> {
+        let about = about(record);
+        let note = note(record, left_out);
         let same = Same { plugin: Arc::clone(&record.plugin), object: about, warning: record.warning, reason: record.reason.clone(), note };
         let now = Instant::now();
         if let Some(series) = self.series.get_mut(&same)
@@ -232,7 +288,9 @@ impl Writer {
         .to_string()
     }
 
-    fn take_token(&mut self, plugin: &Arc<str>, about: &About) -> bool {
+    /// Takes a token for this Event, or says when there will be one.
+    fn take_token(&mut self, record: &Record) -> Option<Instant> {
+        let plugin = &record.plugin;
         let now = Instant::now();
         if self.buckets.len() >= SERIES {
             // A full bucket is the same as none.
@@ -240,16 +298,18 @@ impl Writer {
         }
         if self.buckets.len() >= SERIES {
             // Many objects at once: the plugin that adds one starts anew.
-            self.buckets.retain(|(other, _), _| other != plugin);
+            self.buckets.retain(|(other, ..), _| other != plugin);
         }
-        let bucket = self.buckets.entry((Arc::clone(plugin), about.clone())).or_insert(Bucket { tokens: BURST, last: now });
+        let key = (Arc::clone(plugin), about(record), record.warning);
+        let bucket = self.buckets.entry(key).or_insert(Bucket { tokens: BURST, last: now });
         bucket.tokens = refilled(bucket, now);
         bucket.last = now;
-        let allowed = bucket.tokens >= 1.0;
-        if allowed {
-            bucket.tokens -= 1.0;
+        if bucket.tokens < 1.0 {
+            // A millisecond more than it takes: what is rounded must not come too early.
+            return Some(now + REFILL.mul_f64(1.0 - bucket.tokens) + Duration::from_millis(1));
         }
-        allowed
+        bucket.tokens -= 1.0;
+        None
     }
 
     fn remember(&mut self, same: Same, series: Series) {
@@ -282,11 +342,24 @@ fn micro_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-fn cut(note: &str) -> &str {
-    note.get(..note.floor_char_boundary(MAX_NOTE)).unwrap_or(note)
+fn about(record: &Record) -> About {
+    About { kind: record.kind.clone(), namespace: record.namespace.clone(), name: record.name.clone(), uid: record.uid.clone() }
+}
+
+/// What is said, and of how many nothing was.
+fn note(record: &Record, left_out: u32) -> String {
+    let cut = |most: usize| record.note.get(..record.note.floor_char_boundary(most)).unwrap_or(&record.note);
+    match left_out {
+        0 => cut(MAX_NOTE).to_owned(),
+        1 => format!("{} (1 Event before it was left out)", cut(MAX_NOTE - LEFT_OUT)),
+        n => format!("{} ({n} Events before it were left out)", cut(MAX_NOTE - LEFT_OUT)),
+    }
 }
 
 /// Leaves room for the suffix: an Event's name has at most 253 characters.
 fn cut_name(name: &str) -> &str {
     name.get(..name.floor_char_boundary(230)).unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests;

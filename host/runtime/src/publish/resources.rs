@@ -103,6 +103,7 @@ impl Resources for ApiResources {
             warning: note.warning,
             reason: note.reason.clone(),
             note: note.text.clone(),
+            state: true,
         });
     }
 }
