@@ -159,6 +159,9 @@ impl StatusSource for HostStatus {
                 (PluginState::Serving, None) if let Some(vain) = &status.stats.in_vain => {
                     (status.state.as_str(), Reason::CallsFailing.as_str(), vain.message(&status.name))
                 }
+                (PluginState::Serving, None) if let Some((reason, message)) = &status.stats.refused => {
+                    (status.state.as_str(), reason.as_str(), format!("its Events are not written: {message}"))
+                }
                 _ => (status.state.as_str(), "", String::new()),
             };
             let state = match (status.suspended, status.paused) {

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use wharf_cache::{Change, ChangeCause};
 use wharf_core::ledger::{Here, Ledger, Mark, Policy};
 use wharf_core::plugin::{Limits, PluginName};
-use wharf_core::{Cause, Object, OwnWrites, TargetKey};
+use wharf_core::{Cause, Object, OwnWrites, Reason, TargetKey};
 use wharf_engine::Used;
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
@@ -25,6 +25,7 @@ use super::every::{BACKLOG, Every};
 use super::history::History;
 use super::initial::Initial;
 use super::recall::Prior;
+use super::refusals::Refusals;
 use super::sources::Sources;
 use super::streak::{InVain, Streak};
 use super::subscribed::Subscribed;
@@ -72,7 +73,7 @@ pub struct Serving {
 impl Serving {
     /// A guest's failure reason as a metric label: itself if the description lists it.
     pub fn label_of<'a>(&self, reason: &'a str) -> &'a str {
-        if self.reasons.iter().any(|known| **known == *reason) { reason } else { wharf_core::Reason::Other.as_str() }
+        if self.reasons.iter().any(|known| **known == *reason) { reason } else { Reason::Other.as_str() }
     }
 }
 
@@ -95,6 +96,7 @@ pub struct Dispatcher {
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
     pub(super) streak: Streak,
+    pub(super) refusals: Arc<Refusals>,
 }
 
 /// What changes together, under one lock.
@@ -162,7 +164,9 @@ pub struct DispatcherStats {
     pub failures: u64,
     /// Do all calls fail?
     pub in_vain: Option<InVain>,
-    /// See [`Dispatcher::has_synced`].
+    /// Why the newest Event that the plugin did not get was refused.
+    pub refused: Option<(Reason, String)>,
+    /// See [`Dispatcher::has_synced`]; not as long as a watch is refused.
     pub synced: bool,
 }
 
@@ -201,6 +205,7 @@ impl Dispatcher {
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             streak: Streak::default(),
+            refusals: Arc::default(),
             name,
         });
         if let Some(checkpoint) = &dispatcher.shared.checkpoint {
@@ -218,6 +223,11 @@ impl Dispatcher {
     /// The revision that serves now.
     pub fn serving(&self) -> Option<Arc<Serving>> {
         self.serving.load_full()
+    }
+
+    /// What becomes of its Events.
+    pub fn refusals(&self) -> Arc<Refusals> {
+        Arc::clone(&self.refusals)
     }
 
     /// What the plugin is subscribed to now.
@@ -320,7 +330,7 @@ impl Dispatcher {
     /// Numbers for status and metrics.
     pub fn stats(&self) -> DispatcherStats {
         let queue = self.queue.stats();
-        let synced = self.has_synced();
+        let synced = self.has_synced() && !self.subscribed().is_refused();
         let serving = self.serving();
         let state = self.state.lock();
         DispatcherStats {
@@ -336,6 +346,7 @@ impl Dispatcher {
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             in_vain: self.streak.in_vain(state.ledger.failing(), state.ledger.len()),
+            refused: self.refusals.newest(),
             synced,
         }
     }

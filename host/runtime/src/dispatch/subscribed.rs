@@ -177,6 +177,12 @@ impl Subscribed {
         self.kind(key).and_then(|kind| kind.attached_for(object)).map(|attached| attached.registration.state())
     }
 
+    /// Is a watch refused for lack of rights, so that there may be objects that nobody was called for?
+    pub fn is_refused(&self) -> bool {
+        let refused = |state| matches!(state, InformerState::Failing { reason, .. } if reason.is_refusal());
+        self.attached().any(|attached| refused(attached.registration.state()))
+    }
+
     /// Why the plugin is not told of something it is subscribed to: the first watch that
     /// cannot work, with its reason.
     pub fn trouble(&self) -> Option<(Reason, String)> {

@@ -19,6 +19,8 @@ use crate::telemetry::metrics::Metrics;
 
 /// The longest field manager that the API server accepts.
 const MAX_FIELD_MANAGER: usize = 128;
+/// How a denial begins that a plugin may not hear of.
+const EVENT_NOT_GRANTED: &str = "not granted: create events.k8s.io/v1 Event;";
 
 /// Makes the host side of plugins.
 pub struct PortsFactory {
@@ -73,6 +75,9 @@ impl PluginPorts {
     pub fn serve_as(&self, revision: Arc<str>) {
         // Set by the one task that serves this revision, once.
         let _first = self.revision.set(revision);
+        if let Some(dispatcher) = self.cluster.dispatcher() {
+            dispatcher.refusals().forget();
+        }
     }
 
     /// Counts a host call by how it ended.
@@ -111,6 +116,11 @@ impl Ports for PluginPorts {
             Verb::Delete => "cluster.delete",
         };
         GrantDenied { plugin: &self.label, capability, what, hint: Reason::GrantMissing.hint() }.emit(&self.metrics);
+        if what.starts_with(EVENT_NOT_GRANTED)
+            && let Some(dispatcher) = self.cluster.dispatcher()
+        {
+            dispatcher.refusals().refused(Reason::GrantMissing, what.to_owned(), None);
+        }
     }
 
     fn wrote(&self, call: &CallInfo, verb: Verb, target: &ObjectRef) {
@@ -160,6 +170,21 @@ impl Ports for PluginPorts {
             reason: reason.to_owned(),
             note: message.to_owned(),
             state: false,
+            refusals: self.cluster.dispatcher().map(|dispatcher| dispatcher.refusals()),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wharf_core::grant::{Grants, Place};
+
+    use super::*;
+
+    #[test]
+    fn the_denial_of_an_event_is_known_by_its_words() {
+        let denied = |kind| Grants::default().check(Verb::Create, &kind, Place::Namespace("a")).unwrap_err().to_string();
+        assert!(denied(Gvk::new("events.k8s.io", "v1", "Event")).starts_with(EVENT_NOT_GRANTED));
+        assert!(!denied(Gvk::new("", "v1", "ConfigMap")).starts_with(EVENT_NOT_GRANTED));
     }
 }

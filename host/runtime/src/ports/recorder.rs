@@ -16,10 +16,11 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use wharf_core::{Gvk, ResourceKind};
+use wharf_core::{Gvk, Reason, ResourceKind};
 use wharf_engine::ApiError;
 
 use super::api::{Api, Call};
+use crate::dispatch::Refusals;
 use crate::telemetry::events::EventWriteFailed;
 use crate::telemetry::metrics::Metrics;
 
@@ -39,6 +40,8 @@ const REFILL: Duration = Duration::from_secs(300);
 const MAX_NOTE: usize = 1024;
 /// Of these for the words about Events that were left out.
 const LEFT_OUT: usize = 64;
+/// What the API server says of a namespace that is being deleted: the rights are there.
+const ENDING: &str = "because it is being terminated";
 
 /// One Event as a plugin asked for it.
 pub struct Record {
@@ -64,6 +67,8 @@ pub struct Record {
     pub note: String,
     /// It tells the state of the object, which is the plugin's one: the last one must not be lost.
     pub state: bool,
+    /// Where it is kept that it was refused, if its plugin has asked for it.
+    pub refusals: Option<Arc<Refusals>>,
 }
 
 /// Takes Events and never waits. Copies feed the same task.
@@ -221,8 +226,18 @@ impl Writer {
 
     async fn write(&mut self, record: &Record, left_out: u32) {
         match self.send(record, left_out).await {
-            Ok(written) => self.metrics.event(&record.plugin, written),
+            Ok(written) => {
+                self.metrics.event(&record.plugin, written);
+                if let Some(refusals) = &record.refusals {
+                    refusals.written(namespace(record));
+                }
+            }
             Err(error) => {
+                if let (Some(refusals), ApiError::Forbidden(message)) = (&record.refusals, &error)
+                    && !message.contains(ENDING)
+                {
+                    refusals.refused(Reason::Forbidden, message.clone(), Some(namespace(record)));
+                }
                 EventWriteFailed { plugin: &record.plugin, kind: &record.kind, event_reason: &record.reason, error: &error.to_string() }
                     .emit(&self.metrics)
             }

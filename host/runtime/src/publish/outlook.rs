@@ -6,7 +6,7 @@
 //! | `Accepted` | the wish is good, as far as is known | it is refused, with the refusal's reason |
 //! | `Ready` | a revision serves and may call | none does, or it is held |
 //! | `Progressing` | a revision is on its way, or bakes | |
-//! | `Degraded` | what serves is not what is wished, or is not told of everything | |
+//! | `Degraded` | what serves is not what is wished, is not told of everything, or does not get what it asks for | |
 
 use wharf_core::{Object, Pointer, Reason};
 
@@ -190,7 +190,10 @@ fn degraded(plugin: &PluginStatus) -> Condition {
         _ if plugin.stats.full => yes(Reason::TooManyFailures, "so many keys fail that it is told of no further object".to_owned()),
         (_, _) => match &plugin.stats.in_vain {
             Some(vain) => yes(Reason::CallsFailing, vain.message(&plugin.name)),
-            None => Condition::new("Degraded", false, "AsExpected", ""),
+            None => match &plugin.stats.refused {
+                Some((reason, message)) => yes(*reason, format!("its Events are not written: {}", line(message))),
+                None => Condition::new("Degraded", false, "AsExpected", ""),
+            },
         },
     }
 }

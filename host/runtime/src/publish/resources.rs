@@ -104,6 +104,7 @@ impl Resources for ApiResources {
             reason: note.reason.clone(),
             note: note.text.clone(),
             state: true,
+            refusals: None,
         });
     }
 }

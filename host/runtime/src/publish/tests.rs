@@ -13,7 +13,7 @@ use wharf_engine::ApiError;
 use super::document::{Transitions, document, holds};
 use super::outlook::{Condition, Outlook};
 use super::resources::Resources;
-use super::told::{Note, Told};
+use super::told::Note;
 use super::writer::{AT_ONCE, LOOK, SETTLE, SLOW, Writer};
 use crate::clock::Clock;
 use crate::dispatch::{DispatcherStats, InVain};
@@ -22,7 +22,7 @@ use crate::plugins::{Origin, PluginState, PluginStatus, Refusal};
 use crate::telemetry::logging::capture;
 use crate::telemetry::metrics::Metrics;
 
-fn plugin(state: PluginState, revision: &str) -> PluginStatus {
+pub(super) fn plugin(state: PluginState, revision: &str) -> PluginStatus {
     let stats = DispatcherStats {
         queue: wharf_queue::Stats { depth: 2, waiting: 1, ..Default::default() },
         ledger_entries: 0,
@@ -36,6 +36,7 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         calls: 10,
         failures: 5,
         in_vain: None,
+        refused: None,
         synced: true,
     };
     PluginStatus {
@@ -57,11 +58,11 @@ fn plugin(state: PluginState, revision: &str) -> PluginStatus {
     }
 }
 
-fn refused(reason: Reason) -> PluginState {
+pub(super) fn refused(reason: Reason) -> PluginState {
     PluginState::Refused(Refusal { reason, message: "no\nmore".into(), hint: "do".into() })
 }
 
-fn serving() -> PluginStatus {
+pub(super) fn serving() -> PluginStatus {
     plugin(PluginState::Serving, "2-abc")
 }
 
@@ -79,7 +80,7 @@ fn words(plugin: &PluginStatus) -> Vec<String> {
 fn conditions() {
     let second = Duration::from_secs(1);
     let gone = refused(Reason::ComponentNotFound);
-    let table: [(PluginStatus, [&str; 4]); 17] = [
+    let table: [(PluginStatus, [&str; 4]); 18] = [
         (serving(), ["True/Accepted", "True/Serving", "False/Settled", "False/AsExpected"]),
         (plugin(PluginState::Starting, ""), ["Unknown/Starting", "False/Starting", "True/Starting", "False/NothingServes"]),
         (plugin(PluginState::Standby, ""), ["True/Accepted", "False/Standby", "False/Settled", "False/NothingServes"]),
@@ -118,6 +119,10 @@ fn conditions() {
         (
             PluginStatus { lacks_account: Some("worker".into()), ..all_failing() },
             ["True/Accepted", "True/Serving", "False/Settled", "True/ServiceAccountNotFound"],
+        ),
+        (
+            PluginStatus { stats: DispatcherStats { refused: Some((Reason::Forbidden, "X".into())), ..serving().stats }, ..serving() },
+            ["True/Accepted", "True/Serving", "False/Settled", "True/Forbidden"],
         ),
         (all_failing(), ["True/Accepted", "True/Serving", "False/Settled", "True/CallsFailing"]),
     ];
@@ -193,27 +198,6 @@ fn a_time_changes_with_its_status_only() {
     let outlook = Outlook::of(&plugin(refused(Reason::CompileFailed), "2-abc"));
     let again = document(&ObjectKey::new("a", "b"), "u", &outlook, &read.turned(&outlook.conditions, "3"), "h", "3");
     assert_eq!(of(&again), ["2", "1", "1", "2"]);
-}
-
-#[test]
-fn events_tell_of_what_is_new() {
-    let mut told = Told::default();
-    let mut news = |plugin: &PluginStatus| -> Vec<String> {
-        let line = |note: Note| format!("{}{}", if note.warning { "!" } else { "" }, note.reason);
-        told.news(&Outlook::of(plugin)).into_iter().map(line).collect()
-    };
-    assert!(news(&plugin(PluginState::Starting, "")).is_empty());
-    assert_eq!(news(&plugin(refused(Reason::ComponentNotFound), "")), ["!ComponentNotFound"]);
-    assert!(news(&plugin(refused(Reason::ComponentNotFound), "")).is_empty());
-    assert_eq!(news(&serving()), ["Serving"]);
-    assert_eq!(news(&PluginStatus { paused: true, ..serving() }), ["Paused"]);
-    assert_eq!(news(&plugin(PluginState::Suspended, "2-abc")), ["Suspended"]);
-    assert_eq!(news(&plugin(PluginState::Serving, "3-def")), ["Serving", "Resumed"]);
-    assert_eq!(news(&plugin(refused(Reason::RolledBack), "4-abc")), ["!RolledBack", "Serving"]);
-    // A host that begins knows what the last one told.
-    let outlook = Outlook::of(&plugin(refused(Reason::RolledBack), "4-abc"));
-    let written = document(&ObjectKey::new("a", "b"), "u", &outlook, &Transitions::default(), "h", "1");
-    assert!(Told::read(&written["status"]).news(&outlook).is_empty());
 }
 
 /// A server: what it has, what it answers, and what it was asked.

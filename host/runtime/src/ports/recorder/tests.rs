@@ -13,8 +13,21 @@ use crate::ports::api::Identity;
 /// `Reason: note` of each Event that is made, and `folded` for each that grows.
 type Written = mpsc::UnboundedReceiver<String>;
 
-/// A recorder, and what it sends to a server that answers with this status.
-fn recorder(status: u16) -> (Recorder, Api, Written, CancellationToken) {
+struct Host {
+    recorder: Recorder,
+    api: Api,
+    written: Written,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+/// A recorder, and what it sends to a server that takes everything.
+fn host() -> Host {
+    host_before(201, "")
+}
+
+/// ... to one that answers with this status and message.
+fn host_before(status: u16, message: &'static str) -> Host {
     let (sender, written) = mpsc::unbounded_channel();
     let service = service_fn(move |request: http::Request<Body>| {
         let sender = sender.clone();
@@ -24,14 +37,15 @@ fn recorder(status: u16) -> (Recorder, Api, Written, CancellationToken) {
             let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
             let line = if parts.method == Method::PATCH { "folded".to_owned() } else { format!("{}: {}", text("reason"), text("note")) };
             sender.send(line)?;
-            Ok::<_, BoxError>(http::Response::builder().status(status).body(Full::new(Bytes::from_static(b"{}")))?)
+            let answer = serde_json::json!({"message": message}).to_string();
+            Ok::<_, BoxError>(http::Response::builder().status(status).body(Full::new(Bytes::from(answer)))?)
         }
     });
     let client = kube::Client::new(service, "default");
     let informers = Informers::new(client.clone(), wharf_cache::Options::default(), Arc::new(NoMetrics));
     let stop = CancellationToken::new();
-    let (recorder, _task) = Recorder::start(Metrics::new(), "host-0".into(), stop.clone());
-    (recorder, Api::new(client, informers, Identity::Host), written, stop)
+    let (recorder, task) = Recorder::start(Metrics::new(), "host-0".into(), stop.clone());
+    Host { recorder, api: Api::new(client, informers, Identity::Host), written, stop, task }
 }
 
 fn event(api: &Api, warning: bool, reason: &str, note: &str) -> Record {
@@ -47,6 +61,7 @@ fn event(api: &Api, warning: bool, reason: &str, note: &str) -> Record {
         reason: reason.into(),
         note: note.into(),
         state: true,
+        refusals: None,
     }
 }
 
@@ -60,7 +75,7 @@ async fn take(written: &mut Written, count: usize) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn the_last_state_is_told_if_late() {
-    let (recorder, api, mut written, _stop) = recorder(201);
+    let Host { recorder, api, mut written, .. } = host();
     let start = Instant::now();
     for n in 0..40 {
         recorder.record(event(&api, false, "Serving", &format!("revision {n} serves")));
@@ -76,7 +91,7 @@ async fn the_last_state_is_told_if_late() {
 
 #[tokio::test(start_paused = true)]
 async fn a_warning_is_not_held_back_by_what_is_normal() {
-    let (recorder, api, mut written, _stop) = recorder(201);
+    let Host { recorder, api, mut written, .. } = host();
     for n in 0..40 {
         recorder.record(event(&api, false, "Serving", &n.to_string()));
     }
@@ -88,7 +103,7 @@ async fn a_warning_is_not_held_back_by_what_is_normal() {
 
 #[tokio::test(start_paused = true)]
 async fn an_ending_host_leaves_no_state_untold() {
-    let (recorder, api, mut written, stop) = recorder(201);
+    let Host { recorder, api, mut written, stop, .. } = host();
     for n in 0..27 {
         recorder.record(event(&api, true, "ConfigInvalid", &n.to_string()));
     }
@@ -99,7 +114,7 @@ async fn an_ending_host_leaves_no_state_untold() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plugins_own_flood_is_left_out_and_takes_no_place_of_its_state() {
-    let (recorder, api, mut written, _stop) = recorder(201);
+    let Host { recorder, api, mut written, .. } = host();
     for n in 0..150 {
         recorder.record(Record { state: false, name: "x".into(), ..event(&api, false, "Seen", &n.to_string()) });
     }
@@ -111,9 +126,25 @@ async fn a_plugins_own_flood_is_left_out_and_takes_no_place_of_its_state() {
 
 #[tokio::test(start_paused = true)]
 async fn equal_events_are_one() {
-    let (recorder, api, mut written, _stop) = recorder(201);
+    let Host { recorder, api, mut written, .. } = host();
     for _ in 0..3 {
         recorder.record(event(&api, false, "Serving", "a"));
     }
     assert_eq!(take(&mut written, 3).await, ["Serving: a", "folded", "folded"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_known_whose_events_are_forbidden() {
+    async fn asks(host: Host, refusals: &Arc<Refusals>) -> Option<(Reason, String)> {
+        let record = Record { state: false, refusals: Some(Arc::clone(refusals)), ..event(&host.api, true, "Seen", "a") };
+        host.recorder.record(record);
+        host.stop.cancel();
+        host.task.await.unwrap();
+        refusals.newest()
+    }
+    let refusals = Arc::default();
+    assert_eq!(asks(host_before(403, "it cannot create"), &refusals).await, Some((Reason::Forbidden, "it cannot create".to_owned())));
+    assert_eq!(asks(host_before(503, "busy"), &refusals).await, Some((Reason::Forbidden, "it cannot create".to_owned())));
+    assert_eq!(asks(host(), &refusals).await, None);
+    assert_eq!(asks(host_before(403, "no: because it is being terminated"), &refusals).await, None);
 }
