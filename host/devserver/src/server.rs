@@ -190,7 +190,8 @@ impl Server {
             Tls::Off => None,
             Tls::Memory | Tls::Folder(_) => Some(Certificates::make(folder, options.address.ip(), &options.names)?),
         };
-        let listener = TcpListener::bind(options.address).await?;
+        let unbound = |error: io::Error| io::Error::new(error.kind(), format!("listen on {}: {error}", options.address));
+        let listener = TcpListener::bind(options.address).await.map_err(unbound)?;
         let address = listener.local_addr()?;
         let api = Api::open(options.api).await?;
         let token = options.admin_token.unwrap_or_else(random_token);

@@ -1,7 +1,7 @@
 //! `wharf apiserver`: the embedded API server alone, until a signal. Owns its flags' meaning and the kubeconfig file; serving is
 //! `wharf_devserver`'s.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -95,10 +95,11 @@ fn tokens_of(text: &str) -> Result<Vec<Token>, String> {
 /// # Errors
 /// The address is taken, or a file cannot be used.
 pub(super) async fn start(options: ServerOptions) -> Result<Running, CliError> {
-    let bind = options.address;
     Server::start(options).await.map_err(|error| {
-        CliError::from_anyhow(exit::UNAVAILABLE, anyhow::Error::new(error).context(format!("start the API server on {bind}")))
-            .hint("name an address that is free by --bind (with --insecure on loopback only), or a file that can be written by --data")
+        let is_address = matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable);
+        let told = CliError::from_anyhow(exit::UNAVAILABLE, anyhow::Error::new(error).context("start the API server"));
+        // What is wrong with a file says itself what to do.
+        if is_address { told.hint("name an address that is free by --bind") } else { told }
     })
 }
 
@@ -205,6 +206,26 @@ mod tests {
         put(&file, &own).unwrap();
         assert_eq!(std::fs::read_to_string(&unrelated).unwrap(), "mine");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn only_an_address_is_named_by_bind() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        std::fs::write(&data, "kind: ConfigMap\n".repeat(500)).unwrap();
+        let failed = async |typed: &[&str]| {
+            let typed = Typed::parse_from([&["apiserver"], typed].concat());
+            start(options(&typed.args).unwrap()).await.err().unwrap()
+        };
+        let error = failed(&["--bind", "127.0.0.1:0", "--data", data.to_str().unwrap()]).await;
+        let told = crate::report::render(&error);
+        assert_eq!((error.code, error.message.as_str(), error.hint.as_str()), (exit::UNAVAILABLE, "start the API server", ""));
+        assert!(told.contains("Move it away to begin with an empty one"), "{told}");
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let error = failed(&["--bind", &address]).await;
+        let told = crate::report::render(&error);
+        assert!(told.contains(&format!("listen on {address}: ")) && error.hint.contains("--bind"), "{told}");
     }
 
     #[test]

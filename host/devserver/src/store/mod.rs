@@ -4,6 +4,7 @@
 //! metadata fields; never interprets a spec. Nothing here waits but [`Store::reached`] and [`Cursor::next`].
 
 mod commit;
+mod contain;
 mod cursor;
 mod history;
 mod object;

@@ -19,6 +19,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition, TableHandle as _};
 
+use super::contain::contained;
 use super::{Key, Stored};
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
@@ -49,7 +50,8 @@ pub(super) struct Loaded {
 }
 
 struct File {
-    database: Database,
+    /// Until it is closed.
+    database: Option<Database>,
     path: PathBuf,
     waiting: Mutex<Waiting>,
     /// Something waits, or the thread shall end.
@@ -72,12 +74,10 @@ impl Disk {
         // Secrets lie in it: it is made for its owner only, and opened as it is if it is there.
         let made = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         made.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-        let database = redb::Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| unreadable(path, error.into()))?;
-        let loaded = load(&database, path)?.unwrap_or_else(|| Loaded { version: first(), objects: Vec::new() });
+        // The database panics on some pages that it cannot read.
+        let (database, loaded) = contained(|| read(path, first)).unwrap_or_else(|why| Err(not_ours(path, &why)))?;
         let waiting = Mutex::new(Waiting { version: loaded.version, ..Waiting::default() });
-        let file = Arc::new(File { database, path: path.to_owned(), waiting, wake: Condvar::new(), turn: Mutex::new(()) });
-        // Before the first commit, so that its version is below what the file says even if it never gets there.
-        file.write(HEADROOM)?;
+        let file = Arc::new(File { database: Some(database), path: path.to_owned(), waiting, wake: Condvar::new(), turn: Mutex::new(()) });
         let writer = Arc::clone(&file);
         let thread = Builder::new().name("devserver-disk".to_owned()).spawn(move || writer.run())?;
         Ok((Self { file, thread: Some(thread) }, loaded))
@@ -152,7 +152,11 @@ impl File {
             let mut waiting = self.waiting.lock();
             (std::mem::take(&mut waiting.objects), waiting.version)
         };
-        let result = self.transact(&batch, version.saturating_add(headroom));
+        let transacted = || self.database.as_ref().map_or(Ok(()), |database| transact(database, &batch, version.saturating_add(headroom)));
+        let result = match contained(transacted) {
+            Ok(result) => result.map_err(|error| (kind(&error), error.to_string())),
+            Err(panicked) => Err((io::ErrorKind::InvalidData, panicked)),
+        };
         if result.is_err() {
             let mut waiting = self.waiting.lock();
             for (key, object) in batch {
@@ -160,27 +164,45 @@ impl File {
                 waiting.objects.entry(key).or_insert(object);
             }
         }
-        result.map_err(|error| io::Error::new(kind(&error), format!("cannot write {}: {error}", self.path.display())))
+        result.map_err(|(kind, why)| io::Error::new(kind, format!("cannot write {}: {why}", self.path.display())))
     }
+}
 
-    fn transact(&self, batch: &HashMap<Key, Option<Arc<Stored>>>, ceiling: u64) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut meta = transaction.open_table(META)?;
-            meta.insert("format", FORMAT)?;
-            meta.insert("ceiling", ceiling)?;
-            let mut objects = transaction.open_table(OBJECTS)?;
-            for (key, object) in batch {
-                let place = format!("{}\0{}\0{}", key.storage, key.namespace, key.name);
-                match object {
-                    Some(object) => objects.insert(place.as_str(), &*object.json)?,
-                    None => objects.remove(place.as_str())?,
-                };
-            }
+impl Drop for File {
+    fn drop(&mut self) {
+        if let Err(panicked) = contained(|| drop(self.database.take())) {
+            tracing::error!(file = %self.path.display(), error = panicked, "the data file could not be closed");
         }
-        transaction.commit()?;
-        Ok(())
     }
+}
+
+fn transact(database: &Database, batch: &HashMap<Key, Option<Arc<Stored>>>, ceiling: u64) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut meta = transaction.open_table(META)?;
+        meta.insert("format", FORMAT)?;
+        meta.insert("ceiling", ceiling)?;
+        let mut objects = transaction.open_table(OBJECTS)?;
+        for (key, object) in batch {
+            let place = format!("{}\0{}\0{}", key.storage, key.namespace, key.name);
+            match object {
+                Some(object) => objects.insert(place.as_str(), &*object.json)?,
+                None => objects.remove(place.as_str())?,
+            };
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Opens or makes the database, and reads all of it.
+fn read(path: &Path, first: impl FnOnce() -> u64) -> io::Result<(Database, Loaded)> {
+    let unreadable = |error| unreadable(path, error);
+    let database = redb::Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| unreadable(error.into()))?;
+    let loaded = load(&database, path)?.unwrap_or_else(|| Loaded { version: first(), objects: Vec::new() });
+    // Before the first commit, so that its version is below what the file says even if it never gets there.
+    transact(&database, &HashMap::new(), loaded.version.saturating_add(HEADROOM)).map_err(unreadable)?;
+    Ok((database, loaded))
 }
 
 /// Everything in the file; `None` if it is new.
@@ -238,9 +260,12 @@ fn unreadable(path: &Path, error: redb::Error) -> io::Error {
         redb::Error::DatabaseAlreadyOpen => {
             io::Error::new(io::ErrorKind::WouldBlock, format!("{} is in use by another server", path.display()))
         }
+        redb::Error::Io(error) if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
+            io::Error::new(error.kind(), format!("cannot open {}: {error}", path.display()))
+        }
         redb::Error::Corrupted(why) => not_ours(path, &why),
-        redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => not_ours(path, &error.to_string()),
-        other => io::Error::new(kind(&other), format!("cannot open {}: {other}", path.display())),
+        // What was written is always of these tables, and of this version of the database.
+        other => not_ours(path, &other.to_string()),
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use super::*;
@@ -371,6 +373,45 @@ fn files_that_are_not_ours_are_refused() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(refused("half a file"), std::io::ErrorKind::InvalidData);
+}
+
+/// The database panics on some pages that are not what they were.
+#[test]
+fn damage_is_refused_or_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let store = Store::open(with_data(&path)).unwrap();
+    for number in 0..16_usize {
+        let filled = json!({"metadata": {"name": format!("o{number}")}, "data": {"v": "x".repeat(500)}});
+        store.create(&key_of((number % 2, number % 2, number)), filled).unwrap();
+    }
+    drop(store);
+    let whole = fs::read(&path).unwrap();
+    let mut noise = StdRng::seed_from_u64(8);
+    let mut refused = 0;
+    for damage in 0..150_usize {
+        let mut bytes = whole.clone();
+        let (start, length) =
+            if damage < 12 { (damage * 4096, 8192) } else { (noise.random_range(0..whole.len()), noise.random_range(1..9000)) };
+        let end = (start + length).min(bytes.len());
+        if let Some(damaged) = bytes.get_mut(start..end) {
+            noise.fill(damaged);
+        }
+        fs::write(&path, &bytes).unwrap();
+        match Store::open(with_data(&path)) {
+            Err(error) => {
+                refused += 1;
+                assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{start}+{length}: {error}");
+                assert!(error.to_string().ends_with("Move it away to begin with an empty one"), "{error}");
+            }
+            // The damage was where nothing is, or will be told by a write.
+            Ok(store) => {
+                apply(&store, &Op { key: (0, 0, 0), delete: false, value: 1 });
+                let _ = store.flush();
+            }
+        }
+    }
+    assert!(refused > 50, "{refused}");
 }
 
 #[test]
