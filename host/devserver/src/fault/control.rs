@@ -10,6 +10,9 @@ use crate::verbs::Api;
 
 /// What of a rule is no member of its fault.
 const AROUND: [&str; 3] = ["match", "times", "probability"];
+/// The kinds that are rules.
+const FAULTS: [&str; 9] =
+    ["delay", "tooManyRequests", "fail", "expireContinue", "cutWatch", "expireWatch", "brokenEvent", "repeatBookmarks", "staleBookmarks"];
 /// The kinds that are acts.
 const ACTS: [&str; 3] = ["cutWatches", "compact", "moveClock"];
 
@@ -46,7 +49,7 @@ pub(crate) fn control(method: &Method, id: Option<&str>, body: &[u8], faults: &F
             let Some(Value::String(kind)) = members.remove("kind") else { return Err(Status::bad_request("missing field `kind`")) };
             if ACTS.contains(&kind.as_str()) {
                 let act = serde_json::from_value(json!({kind: members})).map_err(unread)?;
-                return Ok((200, act_now(act, faults, api)));
+                return Ok((200, act_now(act, faults, api).map_err(Status::bad_request)?));
             }
             let id = faults.add(rule(kind, members)?).map_err(Status::bad_request)?;
             Ok((201, json!({"id": id})))
@@ -65,9 +68,17 @@ pub(crate) fn control(method: &Method, id: Option<&str>, body: &[u8], faults: &F
 
 /// Reads a rule: its fault's members stand beside those of the rule.
 fn rule(kind: String, mut members: Map<String, Value>) -> Result<Rule, Status> {
+    if !FAULTS.contains(&kind.as_str()) {
+        let known = [&FAULTS[..], &ACTS[..]].concat().join(", ");
+        return Err(Status::bad_request(format!("unknown kind {kind:?}; known are {known}")));
+    }
     let mut rule: Map<String, Value> = AROUND.iter().filter_map(|name| members.remove_entry(*name)).collect();
-    rule.insert("fault".to_owned(), json!({kind: members}));
-    serde_json::from_value(Value::Object(rule)).map_err(unread)
+    rule.insert("fault".to_owned(), json!({&kind: members}));
+    serde_json::from_value(Value::Object(rule)).map_err(|error| {
+        let why = error.to_string();
+        let around = if why.starts_with("unknown field") { format!("; of any kind also: {}", AROUND.join(", ")) } else { String::new() };
+        Status::bad_request(format!("{kind}: {why}{around}"))
+    })
 }
 
 /// Writes a rule as it is read, with its number and how often it was met.
@@ -83,9 +94,12 @@ fn written(report: &Report) -> Value {
     rule
 }
 
-fn act_now(act: Act, faults: &Faults, api: &Api) -> Value {
-    match act {
-        Act::CutWatches { on, abrupt } => json!({"cut": faults.cut_watches(&on, abrupt)}),
+fn act_now(act: Act, faults: &Faults, api: &Api) -> Result<Value, String> {
+    Ok(match act {
+        Act::CutWatches { on, abrupt } => {
+            on.check()?;
+            json!({"cut": faults.cut_watches(&on, abrupt)})
+        }
         Act::Compact {} => {
             api.store().forget_history();
             json!({})
@@ -94,7 +108,7 @@ fn act_now(act: Act, faults: &Faults, api: &Api) -> Value {
             api.move_clock(seconds);
             json!({"now": now(api)})
         }
-    }
+    })
 }
 
 /// The server's time in seconds since the epoch.
@@ -110,7 +124,7 @@ fn unread(error: serde_json::Error) -> Status {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::{ACTS, Act, rule, written};
+    use super::{ACTS, Act, FAULTS, rule, written};
     use crate::fault::{Fault, Report};
 
     fn members(value: Value) -> Map<String, Value> {
@@ -133,6 +147,22 @@ mod tests {
         for (kind, wrong) in [("nope", json!({})), ("fail", json!({"cod": 500})), ("fail", json!({"times": "x"}))] {
             assert_eq!(rule(kind.to_owned(), members(wrong.clone())).unwrap_err().code, 400, "{kind} {wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let why = |kind: &str, rest: Value| rule(kind.to_owned(), members(rest)).unwrap_err().message;
+        let unknown = why("nope", json!({}));
+        for kind in FAULTS.iter().chain(&ACTS) {
+            assert!(unknown.contains(kind), "{unknown}");
+        }
+        for kind in FAULTS {
+            let read = rule(kind.to_owned(), Map::new());
+            assert!(kind == "delay" || read.is_ok(), "{read:?}");
+            let unknown = why(kind, json!({"tmes": 1}));
+            assert!(unknown.starts_with(&format!("{kind}: unknown field `tmes`")) && unknown.contains("times"), "{unknown}");
+        }
+        assert!(serde_json::from_value::<Fault>(json!({"nope": {}})).unwrap_err().to_string().matches('`').count() == 2 + 2 * FAULTS.len());
     }
 
     #[test]

@@ -95,8 +95,9 @@ impl Faults {
     /// Adds a rule; its number removes it. Of several that refuse a request the first counts.
     ///
     /// # Errors
-    /// A probability outside of 0 to 1, a code that is no error, or too many rules.
+    /// An unknown verb, a probability outside of 0 to 1, a code that is no error, or too many rules.
     pub fn add(&self, rule: Rule) -> Result<u64, String> {
+        rule.on.check()?;
         if rule.probability.is_some_and(|probability| !(0.0..=1.0).contains(&probability)) {
             return Err("probability must be between 0 and 1".to_owned());
         }
@@ -167,7 +168,7 @@ impl Faults {
             match &held.rule.fault {
                 Fault::Delay { milliseconds } => effects.delay = effects.delay.saturating_add(Duration::from_millis(*milliseconds)),
                 Fault::TooManyRequests { retry_after_seconds } => effects.refuse(too_many_requests(*retry_after_seconds)),
-                Fault::Fail { code } => effects.refuse(Status::new(*code, "InternalError", "Internal error occurred: made by a fault")),
+                Fault::Fail { code } => effects.refuse(Status::new(*code, reason(*code), "made by a fault")),
                 Fault::ExpireContinue {} => {
                     // A token that is none is refused for that by the list.
                     if let Some(Ok(token)) = asked.continue_token.as_deref().map(ContinueToken::decode) {
@@ -230,6 +231,28 @@ impl Effects {
     }
 }
 
+/// As client-go reads an answer that gives no reason.
+fn reason(code: u16) -> &'static str {
+    match code {
+        400 => "BadRequest",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "NotFound",
+        405 => "MethodNotAllowed",
+        406 => "NotAcceptable",
+        409 => "Conflict",
+        410 => "Expired",
+        413 => "RequestEntityTooLarge",
+        415 => "UnsupportedMediaType",
+        422 => "Invalid",
+        429 => "TooManyRequests",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        500.. => "InternalError",
+        _ => "",
+    }
+}
+
 fn too_many_requests(seconds: u64) -> Status {
     Status::new(429, "TooManyRequests", "Too many requests, please try again later.").retry_in(seconds)
 }
@@ -264,6 +287,35 @@ mod tests {
         assert_eq!(faults.rules().iter().map(|report| (report.id, report.met)).collect::<Vec<_>>(), [(id, 2)]);
         assert!(faults.remove(id));
         assert!(!faults.remove(id));
+    }
+
+    #[test]
+    fn codes_have_their_reasons() {
+        for (code, reason) in [
+            (400, "BadRequest"),
+            (401, "Unauthorized"),
+            (403, "Forbidden"),
+            (404, "NotFound"),
+            (409, "Conflict"),
+            (418, ""),
+            (429, "TooManyRequests"),
+            (500, "InternalError"),
+            (502, "InternalError"),
+            (503, "ServiceUnavailable"),
+            (504, "Timeout"),
+        ] {
+            let faults = Faults::new(1);
+            faults.add(rule(Fault::Fail { code })).unwrap();
+            let refusal = faults.meet(&asked("get", "pods")).refusal.unwrap();
+            assert_eq!((refusal.code, refusal.reason), (code, reason));
+        }
+    }
+
+    #[test]
+    fn verbs_that_no_request_has_are_refused() {
+        let of = |verb: &str| Rule { on: Match { verb: Some(verb.to_owned()), ..Match::default() }, ..rule(Fault::Fail { code: 500 }) };
+        assert!(Faults::new(1).add(of("lst")).unwrap_err().starts_with("unknown verb \"lst\"; known are get, list,"));
+        assert!(Faults::new(1).add(of("deletecollection")).is_ok());
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub struct Match {
     pub path: Option<String>,
 }
 
+/// What requests do; the last ones to paths without a resource.
+const VERBS: [&str; 12] =
+    ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "post", "put", "head", "options"];
+
 /// What happens to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
@@ -49,7 +53,7 @@ pub enum Fault {
         #[serde(default)]
         retry_after_seconds: u64,
     },
-    /// 500, or another code from 400 to 599, with the reason InternalError.
+    /// 500, or another code from 400 to 599, with the reason that Kubernetes gives for it.
     Fail {
         /// The status code.
         #[serde(default = "internal_server_error")]
@@ -106,6 +110,14 @@ impl Match {
     /// Whether it matches everything.
     pub(crate) fn is_any(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// A verb that no request has would match nothing, silently.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.verb.as_deref() {
+            Some(verb) if !VERBS.contains(&verb) => Err(format!("unknown verb {verb:?}; known are {}", VERBS.join(", "))),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn matches(&self, verb: &str, group: &str, plural: &str, path: &str) -> bool {
