@@ -59,9 +59,10 @@ async fn drain<B: Body<Data = Bytes>>(mut body: std::pin::Pin<&mut B>, limit: us
 /// # Errors
 /// 415 in the wording of the verb.
 pub(crate) fn content(content_type: Option<&str>, verb: Verb, custom: bool) -> Result<Content, Status> {
-    let kind = content_type.and_then(|text| text.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
+    let given = content_type.map(str::trim).filter(|text| !text.is_empty()).unwrap_or("application/json");
+    let kind = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let content = match kind.as_str() {
-        "" | "application/json" => Content::Json,
+        "application/json" => Content::Json,
         "application/yaml" => Content::Yaml,
         "application/vnd.kubernetes.protobuf" => Content::Protobuf,
         "application/json-patch+json" => Content::JsonPatch,
@@ -132,6 +133,8 @@ mod tests {
             (Some("application/strategic-merge-patch+json"), Verb::Patch, true, Err("the body of the request was in an unknown format")),
             (Some("application/json"), Verb::Patch, false, Err("415: Unsupported Media Type")),
             (None, Verb::Patch, false, Err("415: Unsupported Media Type")),
+            (Some(" "), Verb::Create, false, Ok(Content::Json)),
+            (Some(";;"), Verb::Create, false, Err("the body of the request was in an unknown format")),
             (
                 Some("text/plain"),
                 Verb::Create,
