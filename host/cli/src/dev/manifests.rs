@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use notify::RecursiveMode;
 use serde_json::Value;
-use wharf_devserver::{Api, ObjectName};
+use wharf_devserver::{Api, Applied, ObjectName};
 
 use super::changes::Changes;
+use super::document::{about, documents};
 use super::folder::{self, Content, Seen};
 use crate::exit;
 use crate::report::{self, CliError};
@@ -23,6 +24,9 @@ const QUIET: Duration = Duration::from_millis(100);
 /// Looks after a change until all files are quiet. Those that are not then are read after the next change.
 const MAX_LOOKS: usize = 20;
 
+/// Changes of one look that are told one by one.
+const MOST_LINES: usize = 20;
+
 const EMPTY: &str = "the file is empty (remove it to delete its objects)";
 
 /// A folder that is followed.
@@ -33,6 +37,12 @@ pub(super) struct Manifests {
     /// At the last look.
     seen: Seen,
     files: BTreeMap<PathBuf, Known>,
+    /// By which file an object is as it is.
+    winners: BTreeMap<ObjectName, PathBuf>,
+    /// What is in several files, as it was told.
+    doubled: BTreeSet<ObjectName>,
+    /// What was done at this look.
+    done: Vec<Done>,
     /// What is in no file that was read. It goes when nothing is being written any more: it may have moved to such a file.
     left: BTreeSet<ObjectName>,
     /// Why files and folders cannot be read, as it was told.
@@ -43,13 +53,24 @@ pub(super) struct Manifests {
 #[derive(Default)]
 struct Known {
     text: String,
-    /// What came of it and is in the server.
-    objects: BTreeSet<ObjectName>,
+    /// What came of it and is in the server, by its place.
+    applied: BTreeMap<String, ObjectName>,
+    /// What came of an earlier text, as long as something of this one is refused: it may still be meant.
+    meant: BTreeSet<ObjectName>,
     /// Why something of it was refused. It is tried again, since a definition may come from elsewhere.
     refused: Vec<String>,
     /// That was told.
     told: bool,
 }
+
+impl Known {
+    fn objects(&self) -> impl Iterator<Item = &ObjectName> {
+        self.applied.values().chain(&self.meant)
+    }
+}
+
+/// A change in the server: by which file (none: it is in no file any more), of what, and what.
+type Done = (Option<PathBuf>, ObjectName, &'static str);
 
 impl Manifests {
     /// Starts to look at a folder; nothing is applied yet.
@@ -68,6 +89,9 @@ impl Manifests {
             changes,
             seen: Seen::default(),
             files: BTreeMap::new(),
+            winners: BTreeMap::new(),
+            doubled: BTreeSet::new(),
+            done: Vec::new(),
             left: BTreeSet::new(),
             told: BTreeMap::new(),
         })
@@ -106,7 +130,7 @@ impl Manifests {
             }
             match folder::read(&path, stamp) {
                 Ok(Content::Text(text)) => drop(texts.insert(path, text)),
-                Ok(Content::Empty) if self.files.get(&path).is_some_and(|known| !known.objects.is_empty()) => {
+                Ok(Content::Empty) if self.files.get(&path).is_some_and(|known| known.objects().next().is_some()) => {
                     drop(seen.failed.insert(path, EMPTY.to_owned()));
                 }
                 Ok(Content::Empty) => {}
@@ -120,7 +144,7 @@ impl Manifests {
             if !seen.is_gone(&path) {
                 self.files.insert(path, known);
             } else if seen.is_settled(&path, &self.seen) {
-                self.left.extend(known.objects);
+                self.left.extend(known.objects().cloned());
             } else {
                 settled = false;
                 self.files.insert(path, known);
@@ -136,7 +160,9 @@ impl Manifests {
         }
         if settled {
             self.delete().await;
+            self.tell_doubled();
         }
+        tell(&std::mem::take(&mut self.done));
         for (path, known) in self.files.iter_mut().filter(|(_, known)| !known.told) {
             for refused in &known.refused {
                 report::warn(&format!("{}: {refused}", path.display()));
@@ -151,59 +177,139 @@ impl Manifests {
         settled
     }
 
-    /// Applies what a file says; what is not in it any more is left.
+    /// Applies what a file says, as far as it is not yet; what is not in it any more is left.
     async fn apply(&mut self, path: &Path, text: &str) {
         let before = self.files.remove(path).unwrap_or_default();
+        let again = before.text == text;
         let mut known = Known { text: text.to_owned(), ..Known::default() };
+        if again {
+            known.applied.clone_from(&before.applied);
+        }
         match documents(text) {
             Ok(documents) => {
-                for document in documents {
-                    match self.api.apply(MANAGER, document).await {
-                        Ok(applied) => drop(known.objects.insert(applied.name)),
-                        Err(status) => known.refused.push(status.message),
+                for (place, document) in documents {
+                    if known.applied.contains_key(&place) {
+                        continue;
+                    }
+                    let about = about(&place, &document);
+                    match self.put(path, document).await {
+                        Ok(name) => drop(known.applied.insert(place, name)),
+                        Err(why) => known.refused.push(format!("{about}: {why}")),
                     }
                 }
             }
             Err(error) => known.refused.push(error),
         }
-        let gone = before.objects.difference(&known.objects).cloned();
+        let now: BTreeSet<&ObjectName> = known.applied.values().collect();
+        let gone: Vec<ObjectName> = before.objects().filter(|object| !now.contains(object)).cloned().collect();
         if known.refused.is_empty() {
             self.left.extend(gone);
         } else {
             // What could not be read or applied now may still be meant.
-            let meant: Vec<ObjectName> = gone.collect();
-            known.objects.extend(meant);
+            known.meant.extend(gone);
         }
-        known.told = before.told && before.text == text && before.refused == known.refused;
+        known.told = before.told && again && before.refused == known.refused;
         self.files.insert(path.to_owned(), known);
     }
 
-    /// Deletes what is left, but for what moved to another file.
+    /// Applies one object of a file.
+    async fn put(&mut self, path: &Path, document: Value) -> Result<ObjectName, String> {
+        let Applied { name, created, changed } = self.api.apply(MANAGER, document).await.map_err(|status| status.message)?;
+        if changed {
+            let what = if created { "created" } else { "configured" };
+            self.done.push((Some(path.to_owned()), name.clone(), what));
+        }
+        self.winners.insert(name.clone(), path.to_owned());
+        Ok(name)
+    }
+
+    /// Deletes what is left. What is in another file too becomes what that one says.
     async fn delete(&mut self) {
-        for object in std::mem::take(&mut self.left) {
-            let elsewhere = self.files.values().any(|known| known.objects.contains(&object));
-            if !elsewhere && let Err(status) = self.api.delete_object(&object).await {
-                report::warn(&format!("{object}: {}", status.message));
+        let left = std::mem::take(&mut self.left);
+        let mut places: BTreeMap<ObjectName, Vec<PathBuf>> = BTreeMap::new();
+        for (path, known) in &self.files {
+            for object in known.objects().filter(|object| left.contains(*object)) {
+                places.entry(object.clone()).or_default().push(path.clone());
             }
         }
+        for object in left {
+            let elsewhere = places.remove(&object).unwrap_or_default();
+            let winner = self.winners.get(&object);
+            match elsewhere.last() {
+                Some(_) if winner.is_some_and(|winner| elsewhere.contains(winner)) => {}
+                Some(path) => self.put_again(path, &object).await,
+                None => match self.api.delete_object(&object).await {
+                    Ok(()) => {
+                        self.winners.remove(&object);
+                        self.done.push((None, object, "deleted"));
+                    }
+                    Err(status) => report::warn(&format!("{object}: {}", status.message)),
+                },
+            }
+        }
+    }
+
+    /// Applies what a file says of one object.
+    async fn put_again(&mut self, path: &Path, object: &ObjectName) {
+        let Some(known) = self.files.get(path) else { return };
+        let Some(place) = known.applied.iter().find(|(_, one)| *one == object).map(|(place, _)| place) else { return };
+        let document = documents(&known.text).into_iter().flatten().find(|(there, _)| there == place);
+        if let Some((_, document)) = document
+            && let Err(why) = self.put(path, document).await
+        {
+            report::warn(&format!("{}: {object}: {why}", path.display()));
+        }
+    }
+
+    /// Tells once what is in several files, and which of them counts.
+    fn tell_doubled(&mut self) {
+        let doubled = self.doubled();
+        let new: Vec<_> = doubled.iter().filter(|(object, _)| !self.doubled.contains(*object)).collect();
+        for (object, files) in new.iter().take(MOST_LINES) {
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            let winner = self.winners.get(*object).map(|file| file.display().to_string()).unwrap_or_default();
+            report::warn(&format!("{object} is in {}: what {winner} says counts", files.join(" and ")));
+        }
+        if new.len() > MOST_LINES {
+            report::warn(&format!("{} more objects are in several files", new.len().saturating_sub(MOST_LINES)));
+        }
+        self.doubled = doubled.into_keys().collect();
+    }
+
+    /// What is in several files, and in which.
+    fn doubled(&self) -> BTreeMap<ObjectName, BTreeSet<PathBuf>> {
+        let mut places: BTreeMap<ObjectName, BTreeSet<PathBuf>> = BTreeMap::new();
+        for (path, known) in &self.files {
+            for object in known.applied.values() {
+                places.entry(object.clone()).or_default().insert(path.clone());
+            }
+        }
+        places.retain(|_, files| files.len() > 1);
+        places
     }
 }
 
-/// The objects of a text; a List is its items.
-fn documents(text: &str) -> Result<Vec<Value>, String> {
-    let all = wharf_devserver::yaml::documents(text)?;
-    let mut objects = Vec::new();
-    for document in all {
-        match document {
-            Value::Null => {}
-            Value::Object(mut list) if list.get("kind").and_then(Value::as_str) == Some("List") => {
-                let items = list.remove("items").and_then(|items| if let Value::Array(items) = items { Some(items) } else { None });
-                objects.extend(items.unwrap_or_default());
-            }
-            other => objects.push(other),
-        }
+/// A line for each change; of many, how many.
+fn tell(done: &[Done]) {
+    for line in lines(done) {
+        tracing::info!(target: "wharf::dev", plugin = "manifests", "{line}");
     }
-    Ok(objects)
+}
+
+fn lines(done: &[Done]) -> Vec<String> {
+    if done.len() > MOST_LINES {
+        let of = |wanted: &str| match done.iter().filter(|(_, _, what)| *what == wanted).count() {
+            0 => None,
+            count => Some(format!("{count} {wanted}")),
+        };
+        let sums: Vec<String> = ["created", "configured", "deleted"].into_iter().filter_map(of).collect();
+        return vec![sums.join(", ")];
+    }
+    let line = |(path, object, what): &Done| match path {
+        Some(path) => format!("{}  {object} {what}", path.display()),
+        None => format!("{object} {what}"),
+    };
+    done.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -214,16 +320,6 @@ mod tests {
     use wharf_devserver::{ApiOptions, StoreOptions};
 
     use super::*;
-
-    #[test]
-    fn what_is_in_a_text() {
-        let kinds = |text: &str| -> Result<Vec<String>, String> {
-            Ok(documents(text)?.iter().map(|one| one["kind"].as_str().unwrap_or_default().to_owned()).collect())
-        };
-        assert_eq!(kinds("kind: A\n---\n# nothing\n---\nkind: List\nitems: [{kind: B}, {kind: C}]\n").unwrap(), ["A", "B", "C"]);
-        assert_eq!(kinds("").unwrap(), Vec::<String>::new());
-        assert!(kinds("a: [").is_err());
-    }
 
     /// A folder that is followed, of an API server without a socket.
     async fn followed(folder: &Path) -> Manifests {
@@ -294,10 +390,75 @@ mod tests {
         assert!(is_there(&manifests, "a").await, "it has only moved");
     }
 
-    #[test]
-    fn many_documents() {
-        assert_eq!(documents(&format!("{}---\n", config_map("a")).repeat(1500)).unwrap().len(), 1500);
-        let mode = documents("kind: Pod\nmode: 0644\nquick: yes\n").unwrap();
-        assert_eq!(mode, [json!({"kind": "Pod", "mode": 420, "quick": true})]);
+    #[tokio::test(start_paused = true)]
+    async fn what_is_refused_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a.yaml");
+        let texts = [
+            config_map("fine"),
+            config_map("Bad_Name"),
+            "apiVersion: v1\nmetadata: {name: a, namespace: n}\n".to_owned(),
+            "kind: ConfigMap\nmetadata: {name: a}\n".to_owned(),
+            "kind: List\nitems: [{apiVersion: v1, kind: Nope, metadata: {name: a}}]\n".to_owned(),
+        ];
+        fs::write(&file, texts.join("---\n")).unwrap();
+        let mut manifests = followed(home.path()).await;
+        manifests.settle().await;
+        let refused = &manifests.files[&file].refused;
+        for (told, (begin, end)) in refused.iter().zip([
+            ("document 2 ConfigMap Bad_Name: ", ""),
+            ("document 3 n/a: ", "Object 'Kind' is missing"),
+            ("document 4 ConfigMap a: ", "Object 'apiVersion' is missing"),
+            ("document 5, item 1, Nope a: ", "no matches for kind \"Nope\" in version \"v1\""),
+        ]) {
+            assert!(told.starts_with(begin) && told.ends_with(end), "{told}");
+        }
+        assert_eq!(refused.len(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_told() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a.yaml");
+        let mut manifests = followed(home.path()).await;
+        let looked = async |manifests: &mut Manifests, text: &str| {
+            fs::write(&file, text).unwrap();
+            manifests.apply(&file, text).await;
+            manifests.delete().await;
+            lines(&std::mem::take(&mut manifests.done))
+        };
+        let told = |what: &str| vec![format!("{}  ConfigMap default/a {what}", file.display())];
+        assert_eq!(looked(&mut manifests, &config_map("a")).await, told("created"));
+        assert_eq!(looked(&mut manifests, &format!("# same\n{}", config_map("a"))).await, Vec::<String>::new());
+        assert_eq!(looked(&mut manifests, &format!("{}data: {{k: v}}\n", config_map("a"))).await, told("configured"));
+        assert_eq!(looked(&mut manifests, "# none\n").await, ["ConfigMap default/a deleted"]);
+        let many: Vec<String> = (0..21).map(|number| config_map(&format!("m{number}"))).collect();
+        assert_eq!(looked(&mut manifests, &many.join("---\n")).await, ["21 created"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_in_two_files() {
+        let home = tempfile::tempdir().unwrap();
+        let (first, second) = (home.path().join("a.yaml"), home.path().join("b.yaml"));
+        let says = |value: &str| format!("{}data: {{k: {value}}}\n", config_map("a"));
+        fs::write(&first, says("first")).unwrap();
+        fs::write(&second, says("second")).unwrap();
+        let mut manifests = followed(home.path()).await;
+        manifests.settle().await;
+        assert_eq!(manifests.doubled().into_values().collect::<Vec<_>>(), [BTreeSet::from([first.clone(), second.clone()])]);
+        assert_eq!((manifests.doubled.len(), manifests.winners.values().collect::<Vec<_>>()), (1, vec![&second]));
+        // Applying what is there changes nothing.
+        let is = async |manifests: &Manifests, value: &str| {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": value}});
+            !manifests.api.apply(MANAGER, object).await.unwrap().changed
+        };
+        assert!(is(&manifests, "second").await);
+        fs::remove_file(&second).unwrap();
+        manifests.settle().await;
+        assert!(is(&manifests, "first").await, "what the other says");
+        assert!(manifests.doubled.is_empty());
+        fs::remove_file(&first).unwrap();
+        manifests.settle().await;
+        assert!(!is_there(&manifests, "a").await);
     }
 }

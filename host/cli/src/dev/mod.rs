@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod changes;
+mod document;
 mod folder;
 mod manifests;
 mod run;

@@ -39,6 +39,8 @@ pub struct Applied {
     pub name: ObjectName,
     /// Whether it was made by this.
     pub created: bool,
+    /// Whether it was made by this, or is another than before.
+    pub changed: bool,
 }
 
 impl Api {
@@ -59,6 +61,9 @@ impl Api {
             (true, given) => given.to_owned(),
         };
         object::unset(&mut value, &["managedFields", "resourceVersion", "uid"]);
+        let key = Key { storage: Arc::clone(&resource.storage), namespace: Arc::from(&*namespace), name: Arc::from(&*name) };
+        let version = || self.store().get(&key).map(|stored| stored.version);
+        let before = version();
         let mut request = own(&resource, &namespace, Verb::Patch);
         request.name = Some(Arc::from(&*name));
         request.query = Query::of(&[("fieldManager", manager), ("force", "true")]);
@@ -66,7 +71,8 @@ impl Api {
         let answer: Answer = update::update(self, &request, update::Scope::Object).await?;
         let created = answer.code == 201 && !matches!(answer.body, Body::Other(_));
         let (group, kind) = (resource.group.to_string(), resource.kind.to_string());
-        Ok(Applied { name: ObjectName { group, kind, namespace, name }, created })
+        let changed = created || version() != before;
+        Ok(Applied { name: ObjectName { group, kind, namespace, name }, created, changed })
     }
 
     /// Deletes an object; one that is not there, or whose kind is not served any more, is gone as was asked for. One
@@ -87,6 +93,13 @@ impl Api {
     fn resource_of(&self, value: &Value) -> Result<Arc<Resource>, Status> {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
+        // As kubectl words it.
+        if kind.is_empty() {
+            return Err(Status::bad_request("Object 'Kind' is missing"));
+        }
+        if version.is_empty() {
+            return Err(Status::bad_request("Object 'apiVersion' is missing"));
+        }
         let (group, number) = version.split_once('/').unwrap_or(("", version));
         let found = self.registry().by_kind(group, number, kind).cloned();
         found.ok_or_else(|| Status::bad_request(format!("no matches for kind {kind:?} in version {version:?}")))
