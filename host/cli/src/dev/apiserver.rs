@@ -124,7 +124,7 @@ fn put(file: &Path, text: &str) -> Result<(), CliError> {
     let failed =
         |error: std::io::Error| CliError { source: Some(error.into()), ..CliError::new(exit::CONFIG, format!("write {}", file.display())) };
     match std::fs::read(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
         Ok(present) if is_replaceable(&present) => {}
         Ok(_) => {

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use super::*;
