@@ -397,7 +397,7 @@ mod tests {
         let texts = [
             config_map("fine"),
             config_map("Bad_Name"),
-            "apiVersion: v1\nmetadata: {name: a, namespace: n}\n".to_owned(),
+            "apiVersion: v1\nmetadata: {name: a, namespace: team}\n".to_owned(),
             "kind: ConfigMap\nmetadata: {name: a}\n".to_owned(),
             "kind: List\nitems: [{apiVersion: v1, kind: Nope, metadata: {name: a}}]\n".to_owned(),
         ];
@@ -407,7 +407,7 @@ mod tests {
         let refused = &manifests.files[&file].refused;
         for (told, (begin, end)) in refused.iter().zip([
             ("document 2 ConfigMap Bad_Name: ", ""),
-            ("document 3 n/a: ", "Object 'Kind' is missing"),
+            ("document 3 team/a: ", "Object 'Kind' is missing"),
             ("document 4 ConfigMap a: ", "Object 'apiVersion' is missing"),
             ("document 5, item 1, Nope a: ", "no matches for kind \"Nope\" in version \"v1\""),
         ]) {
