@@ -11,7 +11,7 @@ use super::*;
 use crate::ports::api::Identity;
 
 /// `Reason: note` of each Event that is made, and `folded` for each that grows.
-type Written = mpsc::UnboundedReceiver<String>;
+type Written = mpsc::Receiver<String>;
 
 struct Host {
     recorder: Recorder,
@@ -28,7 +28,7 @@ fn host() -> Host {
 
 /// ... to one that answers with this status and message.
 fn host_before(status: u16, message: &'static str) -> Host {
-    let (sender, written) = mpsc::unbounded_channel();
+    let (sender, written) = mpsc::channel(1000);
     let service = service_fn(move |request: http::Request<Body>| {
         let sender = sender.clone();
         async move {
@@ -36,7 +36,7 @@ fn host_before(status: u16, message: &'static str) -> Host {
             let body: Value = serde_json::from_slice(&http_body_util::BodyExt::collect(body).await?.to_bytes())?;
             let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
             let line = if parts.method == Method::PATCH { "folded".to_owned() } else { format!("{}: {}", text("reason"), text("note")) };
-            sender.send(line)?;
+            sender.send(line).await?;
             let answer = serde_json::json!({"message": message}).to_string();
             Ok::<_, BoxError>(http::Response::builder().status(status).body(Full::new(Bytes::from(answer)))?)
         }
