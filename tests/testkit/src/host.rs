@@ -24,7 +24,8 @@ use crate::process::{Process, Signal};
 
 /// Of Linux.
 const O_NONBLOCK: i32 = 0o4000;
-const START: Duration = Duration::from_secs(60);
+/// Six components of scripting languages may have to be compiled before, one after the other.
+const START: Duration = Duration::from_secs(180);
 
 /// How a host is started.
 #[derive(Clone, Debug, Default)]
