@@ -1,12 +1,9 @@
-//! Components that are ready to be instantiated. Owns checking, compiling and mapping, one
-//! artifact per digest however many plugins use it, and the only unsafe call of the project:
-//! mapping native code that this host compiled itself.
+//! Components that were checked and compiled. Owns both, and one artifact per digest however many plugins use it;
+//! their machine code is `code`'s.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -15,21 +12,25 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wasmtime::component::Component;
+use wasmtime::component::{Component, Linker};
 use wharf_core::Reason;
 
+use crate::code::{Code, map};
 use crate::compiler::{Compiler, Failure};
 use crate::config::{Compile, EngineConfig, MEMORIES_PER_PERMIT, TABLES_PER_PERMIT};
 use crate::cwasm::{CompiledStore, Draft};
 use crate::failure::{EngineError, LoadError};
-use crate::inspect::{Inspection, digest, inspect_component};
+use crate::host::Ctx;
+use crate::inspect::{Inspection, digest, inspect_component, inspect_known};
 
 /// From this size on an instance is dear to make.
 const DEAR_BYTES: u64 = 1 << 20;
 
-/// A compiled component. Dropping the last user unmaps its code.
+/// A compiled component. Its code is mapped as long as there are instances, and some time longer; dropping the last user
+/// unmaps it at once.
 pub struct Artifact {
-    pub(crate) component: Component,
+    pub(crate) code: Arc<Code>,
+    permits: u32,
     inspection: Inspection,
     from_cache: bool,
     compile_time: Duration,
@@ -83,19 +84,29 @@ impl Artifact {
         self.inspection.size >= DEAR_BYTES
     }
 
+    /// Bytes of its machine code and what belongs to it; 0 while it is not mapped.
+    pub fn mapped(&self) -> u64 {
+        self.code.mapped()
+    }
+
     /// How many shares of the pool an instance takes: components of scripting languages have
     /// more memories and tables than one share holds.
     pub(crate) fn permits(&self) -> u32 {
-        self.component.resources_required().map_or(1, |needs| {
-            let memories = needs.num_memories.div_ceil(MEMORIES_PER_PERMIT);
-            memories.max(needs.num_tables.div_ceil(TABLES_PER_PERMIT)).max(1)
-        })
+        self.permits
     }
+}
+
+fn permits(component: &Component) -> u32 {
+    component.resources_required().map_or(1, |needs| {
+        let memories = needs.num_memories.div_ceil(MEMORIES_PER_PERMIT);
+        memories.max(needs.num_tables.div_ceil(TABLES_PER_PERMIT)).max(1)
+    })
 }
 
 /// All artifacts of an engine that are in use.
 pub(crate) struct Artifacts {
     engine: wasmtime::Engine,
+    linker: Arc<Linker<Ctx>>,
     max_bytes: u64,
     level: Compile,
     compiler: Option<Compiler>,
@@ -110,7 +121,8 @@ pub(crate) struct Artifacts {
 }
 
 impl Artifacts {
-    pub(crate) fn new(engine: wasmtime::Engine, config: &EngineConfig, blocking: Handle) -> Result<Self, EngineError> {
+    pub(crate) fn new(linker: Linker<Ctx>, config: &EngineConfig, blocking: Handle) -> Result<Self, EngineError> {
+        let engine = linker.engine().clone();
         let compiled = match &config.cache_dir {
             Some(folder) => Some(
                 CompiledStore::open(folder, &engine.precompile_compatibility_hash())
@@ -123,7 +135,8 @@ impl Artifacts {
         };
         let (max_bytes, level, compiler) = (config.max_component_bytes, config.compile, config.compiler.clone());
         let (loaded, compiling) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { engine, max_bytes, level, compiler, compiled, loaded, compiling, blocking })
+        let linker = Arc::new(linker);
+        Ok(Self { engine, linker, max_bytes, level, compiler, compiled, loaded, compiling, blocking })
     }
 
     /// How many are in use.
@@ -142,6 +155,12 @@ impl Artifacts {
         joined(tokio::spawn(Arc::clone(self).find_or_make(wasm))).await?
     }
 
+    /// Unmaps what no instance needs and nobody has used for so long.
+    pub(crate) fn cool(&self, unused: Duration) {
+        let artifacts: Vec<_> = self.loaded.lock().values().filter_map(Weak::upgrade).collect();
+        artifacts.iter().for_each(|artifact| artifact.code.cool(unused));
+    }
+
     fn known(&self, digest: &str) -> Option<Arc<Artifact>> {
         self.loaded.lock().get(digest).and_then(Weak::upgrade)
     }
@@ -152,6 +171,12 @@ impl Artifacts {
         if let Some(artifact) = self.known(&digest) {
             return Ok(artifact);
         }
+        let started = Instant::now();
+        let (bytes, name) = (Arc::clone(&wasm), digest.clone());
+        let found = self.apart(move |this| this.find(&bytes, &name)).await?;
+        if let Some((compiled, inspection)) = found {
+            return Ok(self.add(compiled, inspection, true, started));
+        }
         let _turn = self.compiling.lock().await;
         // Another load may have made it while this one waited for its turn.
         if let Some(artifact) = self.known(&digest) {
@@ -160,15 +185,22 @@ impl Artifacts {
         let bytes = Arc::clone(&wasm);
         let inspection = self.apart(move |_| inspect_component(&bytes)).await??;
         let started = Instant::now();
-        let (component, from_cache) = match self.apart(move |this| this.map_compiled(&digest)).await? {
-            Some(component) => (component, true),
-            None => (self.compile(wasm, &inspection.digest).await?, false),
-        };
-        let artifact = Arc::new(Artifact { component, inspection, from_cache, compile_time: started.elapsed() });
+        let compiled = self.compile(wasm, &inspection.digest).await?;
+        Ok(self.add(compiled, inspection, false, started))
+    }
+
+    /// Of two loads of the same bytes both have one artifact.
+    fn add(&self, (component, file): Compiled, inspection: Inspection, from_cache: bool, started: Instant) -> Arc<Artifact> {
         let mut loaded = self.loaded.lock();
         loaded.retain(|_, artifact| artifact.strong_count() > 0);
+        if let Some(artifact) = loaded.get(&inspection.digest).and_then(Weak::upgrade) {
+            return artifact;
+        }
+        let permits = permits(&component);
+        let code = Arc::new(Code::new(Arc::clone(&self.linker), component, file));
+        let artifact = Arc::new(Artifact { code, permits, inspection, from_cache, compile_time: started.elapsed() });
         loaded.insert(artifact.digest().to_owned(), Arc::downgrade(&artifact));
-        Ok(artifact)
+        artifact
     }
 
     /// Does something slow where it holds up nobody.
@@ -179,22 +211,24 @@ impl Artifacts {
 
     /// The component from the cache on disk. Trouble with the cache is logged and never fails
     /// a load: the component is compiled again.
-    fn map_compiled(&self, digest: &str) -> Option<Component> {
+    fn find(&self, wasm: &[u8], digest: &str) -> Option<(Compiled, Inspection)> {
         let store = self.compiled.as_ref()?;
-        let mapped = store.find(digest).map_err(Trouble::Io).and_then(|path| match path {
-            Some(path) => map(&self.engine, &path).map(Some).map_err(Trouble::Code),
+        let mapped = store.find(digest).map_err(Trouble::Io).and_then(|file| match file {
+            Some(file) => map(&self.engine, &file).map(|component| Some((component, Some(file)))).map_err(Trouble::Code),
             None => Ok(None),
         });
-        mapped.unwrap_or_else(|trouble| {
+        let found = mapped.unwrap_or_else(|trouble| {
             tracing::warn!(digest, %trouble, "a compiled component could not be used and is made again");
             if let Err(error) = store.remove(digest) {
                 tracing::warn!(digest, %error, "a compiled component could not be removed");
             }
             None
-        })
+        });
+        // What was compiled is valid.
+        Some((found?, inspect_known(wasm, digest)?))
     }
 
-    async fn compile(self: &Arc<Self>, wasm: Arc<[u8]>, digest: &str) -> Result<Component, LoadError> {
+    async fn compile(self: &Arc<Self>, wasm: Arc<[u8]>, digest: &str) -> Result<Compiled, LoadError> {
         let code = digest.to_owned();
         let Some(compiler) = &self.compiler else {
             return self.apart(move |this| this.compile_here(&wasm, &code)).await?;
@@ -216,7 +250,7 @@ impl Artifacts {
         let memory = self.apart(|_| memory()).await?.map_err(|error| failed(error.to_string()))?;
         let output = memory.try_clone().map_err(|error| failed(error.to_string()))?;
         match compiler.compile(wasm, self.level, output).await {
-            Ok(()) => self.apart(move |this| this.map_memory(&memory)).await?,
+            Ok(()) => self.apart(move |this| this.map_memory(memory)).await?,
             Err(Failure::Component(error)) => Err(error),
             Err(Failure::Output(why)) => Err(failed(why)),
         }
@@ -230,32 +264,33 @@ impl Artifacts {
     }
 
     /// Pages of a file can be given back by the system when memory is short: the code is used from there.
-    fn keep(&self, digest: &str, draft: Draft) -> Result<Component, Trouble> {
+    fn keep(&self, digest: &str, draft: Draft) -> Result<Compiled, Trouble> {
         let store = self.compiled.as_ref().ok_or(io::ErrorKind::NotFound).map_err(|kind| Trouble::Io(kind.into()))?;
-        let path = store.keep(digest, draft).map_err(Trouble::Io)?;
-        map(&self.engine, &path).map_err(Trouble::Code)
+        self.mapped(store.keep(digest, draft).map_err(Trouble::Io)?)
     }
 
-    fn map_memory(&self, file: &File) -> Result<Component, LoadError> {
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        map(&self.engine, path.as_ref()).map_err(|error| LoadError::caused(Reason::CompileFailed, &error))
+    fn mapped(&self, file: File) -> Result<Compiled, Trouble> {
+        Ok((map(&self.engine, &file).map_err(Trouble::Code)?, Some(file)))
+    }
+
+    fn map_memory(&self, file: File) -> Result<Compiled, LoadError> {
+        self.mapped(file).map_err(|trouble| LoadError::new(Reason::CompileFailed, trouble.to_string()))
     }
 
     /// Compiles in this process.
-    fn compile_here(&self, wasm: &[u8], digest: &str) -> Result<Component, LoadError> {
+    fn compile_here(&self, wasm: &[u8], digest: &str) -> Result<Compiled, LoadError> {
         let component = Component::new(&self.engine, wasm).map_err(|e| LoadError::caused(Reason::CompileFailed, &e))?;
-        let Some(store) = &self.compiled else { return Ok(component) };
-        let kept = component
-            .serialize()
-            .map_err(Trouble::Code)
-            .and_then(|code| store.put(digest, &code).map_err(Trouble::Io))
-            .and_then(|path| map(&self.engine, &path).map_err(Trouble::Code));
-        Ok(kept.unwrap_or_else(|trouble| {
+        let Some(store) = &self.compiled else { return Ok((component, None)) };
+        let kept = component.serialize().map_err(Trouble::Code).and_then(|code| store.put(digest, &code).map_err(Trouble::Io));
+        kept.and_then(|file| self.mapped(file)).or_else(|trouble| {
             tracing::warn!(digest, %trouble, "a compiled component could not be kept");
-            component
-        }))
+            Ok((component, None))
+        })
     }
 }
+
+/// A component, and the file that it was mapped from.
+type Compiled = (Component, Option<File>);
 
 /// A file that only this process has.
 fn memory() -> io::Result<File> {
@@ -276,16 +311,4 @@ enum Trouble {
     Io(io::Error),
     #[error("{0:#}")]
     Code(wasmtime::Error),
-}
-
-#[expect(unsafe_code, reason = "mapping machine code cannot be checked by the compiler; see SAFETY")]
-fn map(engine: &wasmtime::Engine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file must be what wasmtime itself made for a compatible engine, and must not
-    // change while it is mapped. All callers pass a path of `CompiledStore` whose contents
-    // were made by `Component::serialize` here or by `compile_stdin` in a process of this very
-    // program, and which `find` has compared with its checksum or `put` or `keep` has just
-    // written; or a file in memory that only such a process, which has ended, has written.
-    // The folder has mode 0700, files are replaced only by rename and never written in place,
-    // and no file from outside is ever put there.
-    unsafe { Component::deserialize_file(engine, path) }
 }

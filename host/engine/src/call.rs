@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::Store;
-use wasmtime::component::InstancePre;
 use wharf_core::plugin::Limits;
 use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
-use crate::bindings::{Controller, ControllerIndices};
+use crate::bindings::Controller;
+use crate::code::Linked;
 use crate::convert;
 use crate::engine::Slot;
 use crate::failure::{Phase, Stop, strike, text_of};
@@ -29,8 +29,6 @@ use crate::used::Sums;
 /// the guest threads alive.
 pub(crate) struct Prepared {
     pub(crate) wasmtime: wasmtime::Engine,
-    pub(crate) pre: InstancePre<Ctx>,
-    pub(crate) indices: ControllerIndices,
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) limits: Limits,
     /// What its instances cost.
@@ -74,8 +72,8 @@ pub(crate) struct Usage {
 pub(crate) enum Source {
     /// One that has answered a call before.
     Idle(Box<Instance>),
-    /// A new one in this slot.
-    New(Slot),
+    /// A new one of this code, in this slot.
+    New(Arc<Linked>, Slot),
 }
 
 impl Source {
@@ -83,7 +81,7 @@ impl Source {
     pub(crate) fn meter(&self, sums: &Arc<Sums>) -> Arc<CpuMeter> {
         match self {
             Self::Idle(instance) => Arc::clone(&instance.meter),
-            Self::New(_) => Arc::new(CpuMeter::new(Arc::clone(sums))),
+            Self::New(..) => Arc::new(CpuMeter::new(Arc::clone(sums))),
         }
     }
 }
@@ -105,10 +103,10 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<Cpu
     let (step, delivery) = Step::of(job, &prepared);
     let (mut instance, reused) = match source {
         Source::Idle(instance) => (instance, true),
-        Source::New(slot) => (Box::new(Instance::new(&prepared, slot, Arc::clone(meter), info.clone())), false),
+        Source::New(linked, slot) => (Box::new(Instance::new(&prepared, linked, slot, Arc::clone(meter), info.clone())), false),
     };
     instance.store.data_mut().begin(info, delivery);
-    let result = steps(&prepared, &mut instance, step).await;
+    let result = steps(&mut instance, step).await;
     let ctx = instance.store.data_mut();
     ctx.end();
     let (log_lines, log_dropped) = ctx.log.counts();
@@ -212,15 +210,15 @@ impl Fault {
     }
 }
 
-async fn steps(prepared: &Prepared, instance: &mut Instance, step: Step) -> Result<Answer, Fault> {
-    let Instance { store, guest, initial, .. } = instance;
+async fn steps(instance: &mut Instance, step: Step) -> Result<Answer, Fault> {
+    let Instance { store, guest, linked, initial, .. } = instance;
     let guest = match guest {
         Some(guest) => guest,
         None => {
             let deadline = arm(store, INSTANTIATE_WALL, INSTANTIATE_CPU);
-            let made = in_time(deadline, prepared.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
+            let made = in_time(deadline, linked.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
             *initial = store.data().limiter.bytes();
-            guest.insert(prepared.indices.load(&mut *store, &made).map_err(Fault::World)?)
+            guest.insert(linked.indices.load(&mut *store, &made).map_err(Fault::World)?)
         }
     };
     let deadline = arm(store, step.wall, step.cpu);

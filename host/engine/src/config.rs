@@ -34,6 +34,9 @@ pub struct EngineConfig {
     /// How long an instance that is dear to make waits for its plugin's next call, see
     /// [`Artifact::dear`](crate::Artifact::dear).
     pub keep_idle: Duration,
+    /// How long the machine code of a component stays mapped without an instance. It comes back from the cache in about a
+    /// millisecond.
+    pub keep_mapped: Duration,
     /// How components are compiled.
     pub compile: Compile,
     /// Compiles in a process of its own; needs a cache folder. `None` compiles here, which only those should who wait for
@@ -54,7 +57,7 @@ pub enum Compile {
 
 impl Default for EngineConfig {
     /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB,
-    /// 1000 calls, 60 seconds, no compiling process.
+    /// 1000 calls, 60 seconds each, no compiling process.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -64,6 +67,7 @@ impl Default for EngineConfig {
             max_component_bytes: 64 << 20,
             calls_per_instance: 1000,
             keep_idle: Duration::from_secs(60),
+            keep_mapped: Duration::from_secs(60),
             compile: Compile::Thorough,
             compiler: None,
         }

@@ -40,26 +40,26 @@ impl CompiledStore {
         Ok(store)
     }
 
-    /// The file for a component, if it is there and whole. A file that is not is removed.
-    pub(crate) fn find(&self, digest: &str) -> io::Result<Option<PathBuf>> {
+    /// The file for a component, if it is there and whole. A file that is not is removed. What was checked is what is
+    /// handed out, whatever becomes of the name.
+    pub(crate) fn find(&self, digest: &str) -> io::Result<Option<File>> {
         let path = self.path(digest);
         let want = match fs::read_to_string(sum_path(&path)) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e),
         };
-        let got = match File::open(&path) {
-            Ok(file) => checksum(file)?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+        let found = match open(&path) {
+            Ok(file) => Some((checksum(&file)?, file)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        if got == want.trim() {
+        if let Some((_, file)) = found.filter(|(sum, _)| sum == want.trim()) {
             // Its age counts from its last use. Failing to note that costs nothing but order.
-            let noted = OpenOptions::new().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-            if let Err(error) = noted {
+            if let Err(error) = file.set_modified(SystemTime::now()) {
                 tracing::debug!(%error, path = %path.display(), "the last use of a compiled component could not be noted");
             }
-            return Ok(Some(path));
+            return Ok(Some(file));
         }
         tracing::warn!(path = %path.display(), "a compiled component is damaged and is made again");
         self.remove(digest)?;
@@ -68,7 +68,7 @@ impl CompiledStore {
 
     /// Keeps the code of a component; afterwards [`Self::find`] finds it, also after a crash
     /// at any moment. Returns the file.
-    pub(crate) fn put(&self, digest: &str, code: &[u8]) -> io::Result<PathBuf> {
+    pub(crate) fn put(&self, digest: &str, code: &[u8]) -> io::Result<File> {
         let draft = self.draft()?;
         draft.file()?.write_all(code)?;
         self.keep(digest, draft)
@@ -83,9 +83,10 @@ impl CompiledStore {
     }
 
     /// Keeps what was written to a draft, as [`put`](Self::put) does.
-    pub(crate) fn keep(&self, digest: &str, draft: Draft) -> io::Result<PathBuf> {
+    pub(crate) fn keep(&self, digest: &str, draft: Draft) -> io::Result<File> {
         let path = self.path(digest);
-        let sum = checksum(File::open(&draft.path)?)?;
+        let file = open(&draft.path)?;
+        let sum = checksum(&file)?;
         // The checksum goes last: a file without one is never looked at.
         draft.publish(&path)?;
         let draft = self.draft()?;
@@ -95,7 +96,7 @@ impl CompiledStore {
         if let Err(error) = self.prune(MAX_FOLDER_BYTES, &path) {
             tracing::warn!(%error, folder = %self.folder.display(), "old compiled components could not be removed");
         }
-        Ok(path)
+        Ok(file)
     }
 
     /// Forgets the code of a component.
@@ -191,7 +192,12 @@ fn sum_path(path: &Path) -> PathBuf {
     path.with_extension("sha256")
 }
 
-fn checksum(mut file: File) -> io::Result<String> {
+/// No link is followed: here are only files of our own.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)
+}
+
+fn checksum(mut file: &File) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 256 << 10];
     loop {
@@ -217,6 +223,8 @@ impl Hasher for Sha {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Seek as _;
+
     use super::*;
 
     fn store() -> (tempfile::TempDir, CompiledStore) {
@@ -228,14 +236,18 @@ mod tests {
     #[test]
     fn keeps_and_finds() {
         let (_dir, store) = store();
-        assert_eq!(store.find("sha256:aa").unwrap(), None);
-        let path = store.put("sha256:aa", b"code").unwrap();
-        assert_eq!(store.find("sha256:aa").unwrap(), Some(path.clone()));
-        assert_eq!(fs::read(&path).unwrap(), b"code");
+        assert!(store.find("sha256:aa").unwrap().is_none());
+        for mut file in [store.put("sha256:aa", b"code").unwrap(), store.find("sha256:aa").unwrap().unwrap()] {
+            let mut code = String::new();
+            file.rewind().unwrap();
+            file.read_to_string(&mut code).unwrap();
+            assert_eq!(code, "code");
+        }
+        let path = store.path("sha256:aa");
         assert_eq!(fs::metadata(&store.folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let other = CompiledStore::open(&store.folder, &"another engine").unwrap();
-        assert_eq!(other.find("sha256:aa").unwrap(), None);
+        assert!(other.find("sha256:aa").unwrap().is_none());
     }
 
     #[test]
@@ -262,17 +274,33 @@ mod tests {
             |path| fs::remove_file(path).unwrap(),
             |path| fs::write(sum_path(path), b"").unwrap(),
         ] {
-            let path = store.put("sha256:aa", b"code").unwrap();
+            store.put("sha256:aa", b"code").unwrap();
+            let path = store.path("sha256:aa");
             harm(&path);
-            assert_eq!(store.find("sha256:aa").unwrap(), None);
+            assert!(store.find("sha256:aa").unwrap().is_none());
             assert!(!path.exists());
         }
     }
 
     #[test]
+    fn a_link_is_not_followed() {
+        let (dir, store) = store();
+        store.put("sha256:aa", b"code").unwrap();
+        let (path, elsewhere) = (store.path("sha256:aa"), dir.path().join("elsewhere"));
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        store.find("sha256:aa").unwrap_err();
+        store.remove("sha256:aa").unwrap();
+        assert!(elsewhere.exists() && !path.exists());
+    }
+
+    #[test]
     fn the_oldest_go_first() {
         let (_dir, store) = store();
-        let paths: Vec<_> = ["a", "b", "c"].iter().map(|name| store.put(name, &[0; 100]).unwrap()).collect();
+        let paths = ["a", "b", "c"].map(|name| {
+            store.put(name, &[0; 100]).unwrap();
+            store.path(name)
+        });
         for (age, path) in paths.iter().enumerate() {
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(age as u64);
             File::options().append(true).open(path).unwrap().set_modified(time).unwrap();

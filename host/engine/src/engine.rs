@@ -11,15 +11,14 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, MissedTickBehavior};
-use wasmtime::component::Linker;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use wharf_core::plugin::PluginName;
 
 use crate::artifact::{Artifact, Artifacts};
 use crate::config::{EngineConfig, wasmtime_config};
 use crate::epoch;
 use crate::failure::{EngineError, LoadError};
-use crate::host::{self, Ctx};
+use crate::host;
 use crate::idle::{Bench, IdleInstances};
 use crate::instance::Instance;
 use crate::revision::{Revision, RevisionSpec};
@@ -32,7 +31,6 @@ pub struct Engine(Arc<Inner>);
 
 struct Inner {
     wasmtime: wasmtime::Engine,
-    linker: Linker<Ctx>,
     artifacts: Arc<Artifacts>,
     scheduler: Arc<dyn Scheduler>,
     instances: u32,
@@ -119,7 +117,7 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(EngineError::Thread)?;
-        let ready = Artifacts::new(wasmtime.clone(), &config, runtime.handle().clone())
+        let ready = Artifacts::new(linker, &config, runtime.handle().clone())
             .and_then(|artifacts| Ok((Arc::new(artifacts), epoch::start(wasmtime.weak()).map_err(EngineError::Thread)?)));
         let (artifacts, ticker) = match ready {
             Ok(ready) => ready,
@@ -132,9 +130,9 @@ impl Engine {
         scheduler.started(ticker);
         let idle = Arc::new(IdleInstances::default());
         runtime.spawn(sweep(Arc::downgrade(&idle), config.keep_idle));
+        runtime.spawn(cool(Arc::downgrade(&artifacts), config.keep_mapped));
         Ok(Self(Arc::new(Inner {
             wasmtime,
-            linker,
             artifacts,
             scheduler,
             instances: config.live(),
@@ -163,7 +161,7 @@ impl Engine {
     /// # Errors
     /// `ImportUnknown` or `GrantMissing`, naming all imports that are wrong; `WorldMismatch`.
     pub fn prepare(&self, artifact: Arc<Artifact>, spec: RevisionSpec) -> Result<Arc<Revision>, LoadError> {
-        Revision::prepare(self.clone(), &self.0.linker, artifact, spec).map(Arc::new)
+        Revision::prepare(self.clone(), artifact, spec).map(Arc::new)
     }
 
     /// What the engine is busy with now.
@@ -251,10 +249,26 @@ impl Keeper {
     }
 }
 
-/// Throws away what has idled too long, for as long as the engine lives.
-async fn sweep(idle: Weak<IdleInstances>, keep: Duration) {
+/// Unmaps code that was not used for long, for as long as the engine lives.
+async fn cool(artifacts: Weak<Artifacts>, keep: Duration) {
+    let mut turns = turns(keep);
+    loop {
+        turns.tick().await;
+        let Some(artifacts) = artifacts.upgrade() else { return };
+        artifacts.cool(keep);
+    }
+}
+
+/// Four times in the time that something is kept.
+fn turns(keep: Duration) -> Interval {
     let mut turns = tokio::time::interval((keep / 4).max(Duration::from_millis(10)));
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    turns
+}
+
+/// Throws away what has idled too long, for as long as the engine lives.
+async fn sweep(idle: Weak<IdleInstances>, keep: Duration) {
+    let mut turns = turns(keep);
     loop {
         turns.tick().await;
         let Some(idle) = idle.upgrade() else { return };

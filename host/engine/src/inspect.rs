@@ -44,14 +44,7 @@ pub struct Inspection {
 /// [`Reason::ComponentInvalid`] for a component that is broken or uses features of
 /// WebAssembly that the host has switched off.
 pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
-    let mut inspection = Inspection {
-        kind: kind_of(wasm),
-        digest: digest(wasm),
-        size: wasm.len() as u64,
-        imports: Vec::new(),
-        exports: Vec::new(),
-        initial_memory: 0,
-    };
+    let mut inspection = of(wasm, digest(wasm));
     if inspection.kind == BinaryKind::Component {
         Validator::new_with_features(features()).validate_all(wasm).map_err(|e| invalid(&e))?;
         read(wasm, &mut inspection).map_err(|e| invalid(&e))?;
@@ -68,6 +61,18 @@ pub(crate) fn inspect_component(wasm: &[u8]) -> Result<Inspection, LoadError> {
         BinaryKind::Other => "no WebAssembly at all",
     };
     Err(LoadError::new(Reason::ComponentInvalid, format!("this is {what}")))
+}
+
+/// The same of a component that is known to be valid, as its compiled code was found by this digest: nothing is checked again.
+pub(crate) fn inspect_known(wasm: &[u8], digest: &str) -> Option<Inspection> {
+    let mut inspection = of(wasm, digest.to_owned());
+    read(wasm, &mut inspection).ok()?;
+    (inspection.kind == BinaryKind::Component).then_some(inspection)
+}
+
+fn of(wasm: &[u8], digest: String) -> Inspection {
+    let size = wasm.len() as u64;
+    Inspection { kind: kind_of(wasm), digest, size, imports: Vec::new(), exports: Vec::new(), initial_memory: 0 }
 }
 
 fn kind_of(wasm: &[u8]) -> BinaryKind {

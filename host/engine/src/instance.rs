@@ -9,6 +9,7 @@ use wharf_core::Strike;
 
 use crate::bindings::Controller;
 use crate::call::Prepared;
+use crate::code::Linked;
 use crate::engine::Slot;
 use crate::host::Ctx;
 use crate::host::log::LogSink;
@@ -21,6 +22,8 @@ pub(crate) struct Instance {
     pub(crate) store: Store<Ctx>,
     /// `None` until the first call has made it.
     pub(crate) guest: Option<Controller>,
+    /// What it is one of.
+    pub(crate) linked: Arc<Linked>,
     pub(crate) meter: Arc<CpuMeter>,
     /// Bytes of memory when it was made.
     pub(crate) initial: u64,
@@ -31,12 +34,12 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// A store without anything in it. Costs about a microsecond.
-    pub(crate) fn new(prepared: &Prepared, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo) -> Self {
+    pub(crate) fn new(prepared: &Prepared, linked: Arc<Linked>, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo) -> Self {
         let plugin = Arc::clone(&prepared.plugin);
         let log = LogSink::new(Arc::clone(&plugin.ports), first);
         let limiter = Limiter::new(prepared.limits.memory, Arc::clone(&prepared.sums));
         let ctx = Ctx::new(plugin, limiter, Budget::new(Arc::clone(&meter)), log, prepared.control.clone());
-        Self { store: new_store(&prepared.wasmtime, ctx), guest: None, meter, initial: 0, calls: 0, _slot: slot }
+        Self { store: new_store(&prepared.wasmtime, ctx), guest: None, linked, meter, initial: 0, calls: 0, _slot: slot }
     }
 
     /// May it serve another call? Not after so many calls, and not when it has taken half of

@@ -13,6 +13,7 @@
 mod artifact;
 mod bindings;
 mod call;
+mod code;
 mod compiler;
 mod config;
 mod convert;

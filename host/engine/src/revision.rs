@@ -9,16 +9,14 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
-use wasmtime::component::Linker;
 use wharf_core::plugin::{Isolation, Limits, PluginName};
 use wharf_core::{Delivery, Failure, Grants, Outcome, Reason, Strike};
 
 use crate::artifact::Artifact;
-use crate::bindings::ControllerIndices;
 use crate::call::{self, Answer, Job, Prepared, Source, Usage};
 use crate::engine::{Engine, Keeper};
 use crate::failure::LoadError;
-use crate::host::{Ctx, Plugin};
+use crate::host::Plugin;
 use crate::idle::Bench;
 use crate::imports;
 use crate::ports::Ports;
@@ -76,8 +74,8 @@ pub struct CallReport {
 /// slot for a new one. Dropping it gives back what it holds.
 #[must_use = "dropping it gives the instance to others"]
 pub struct Admission {
-    /// Taken by the call.
-    source: Option<Source>,
+    /// Taken by the call; or why there can be none.
+    source: Option<Result<Source, Strike>>,
     waited: Duration,
     bench: Weak<Bench>,
     keeper: Keeper,
@@ -85,7 +83,7 @@ pub struct Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        if let (Some(Source::Idle(instance)), Some(bench)) = (self.source.take(), self.bench.upgrade()) {
+        if let (Some(Ok(Source::Idle(instance))), Some(bench)) = (self.source.take(), self.bench.upgrade()) {
             self.keeper.keep(&bench, *instance);
         }
     }
@@ -117,17 +115,15 @@ impl fmt::Debug for Revision {
 }
 
 impl Revision {
-    pub(crate) fn prepare(engine: Engine, linker: &Linker<Ctx>, artifact: Arc<Artifact>, spec: RevisionSpec) -> Result<Self, LoadError> {
+    pub(crate) fn prepare(engine: Engine, artifact: Arc<Artifact>, spec: RevisionSpec) -> Result<Self, LoadError> {
         imports::check(artifact.imports(), &spec.grants)?;
-        let world = |e: wasmtime::Error| LoadError::caused(Reason::WorldMismatch, &e);
-        let pre = linker.instantiate_pre(&artifact.component).map_err(world)?;
-        let indices = ControllerIndices::new(&pre).map_err(world)?;
+        artifact.code.link()?;
         let RevisionSpec { name, limits, grants, config, ports, isolation } = spec;
         let plugin = Arc::new(Plugin { name, grants, config, ports });
         let calls_per_instance = engine.calls_per_instance();
         let control = Handle::try_current().unwrap_or_else(|_| engine.guests().clone());
         let wasmtime = engine.wasmtime().clone();
-        let prepared = Arc::new(Prepared { wasmtime, pre, indices, plugin, limits, sums: Arc::default(), calls_per_instance, control });
+        let prepared = Arc::new(Prepared { wasmtime, plugin, limits, sums: Arc::default(), calls_per_instance, control });
         let permits = engine.permits(&artifact);
         let lane = engine.lane(&prepared.plugin.name, permits);
         let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear());
@@ -203,8 +199,8 @@ impl Revision {
         let waited_slot = admission.waited;
         let ended = match self.work(admission, Job::Handle(Box::new(delivery))) {
             // What a panic leaves behind is dropped with the future.
-            Some(work) => AssertUnwindSafe(work).catch_unwind().await.map(|end| (end.result, end.usage)),
-            None => Ok(nothing()),
+            Ok(work) => AssertUnwindSafe(work).catch_unwind().await.map(|end| (end.result, end.usage)),
+            Err(strike) => Ok((Err(strike), Usage { waited_slot, ..Usage::default() })),
         };
         report(ended.unwrap_or_else(|_| lost(Lost::Panicked, started, waited_slot)))
     }
@@ -239,10 +235,10 @@ impl Revision {
 
     async fn admission(&self, reuse: bool) -> Admission {
         let (source, waited) = match reuse.then(|| self.bench.take()).flatten() {
-            Some(instance) => (Source::Idle(Box::new(instance)), Duration::ZERO),
+            Some(instance) => (Ok(Source::Idle(Box::new(instance))), Duration::ZERO),
             None => {
                 let (slot, waited) = self.engine.slot(&*self.lane, self.permits).await;
-                (Source::New(slot), waited)
+                (self.artifact.code.linked(self.threads()).await.map(|linked| Source::New(linked, slot)), waited)
             }
         };
         Admission { source: Some(source), waited, bench: Arc::downgrade(&self.bench), keeper: self.engine.keeper() }
@@ -252,7 +248,10 @@ impl Revision {
     async fn spawn(&self, admission: Admission, job: Job) -> (Result<Answer, Strike>, Usage) {
         let started = Instant::now();
         let waited_slot = admission.waited;
-        let Some(work) = self.work(admission, job) else { return nothing() };
+        let work = match self.work(admission, job) {
+            Ok(work) => work,
+            Err(strike) => return (Err(strike), Usage { waited_slot, ..Usage::default() }),
+        };
         match crate::task::join(self.threads().spawn(work)).await {
             Ok(end) => (end.result, end.usage),
             Err(why) => lost(why, started, waited_slot),
@@ -260,12 +259,12 @@ impl Revision {
     }
 
     /// A job that computes only when it is the plugin's turn.
-    fn work(&self, mut admission: Admission, job: Job) -> Option<Call> {
+    fn work(&self, mut admission: Admission, job: Job) -> Result<Call, Strike> {
         let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
         let waited_slot = admission.waited;
         // It is taken here only.
-        let source = admission.source.take()?;
-        if matches!(source, Source::New(_)) {
+        let source = admission.source.take().unwrap_or_else(|| Err(mixed_up()))?;
+        if matches!(source, Source::New(..)) {
             self.engine.count_made();
         }
         let meter = source.meter(&self.prepared.sums);
@@ -282,7 +281,7 @@ impl Revision {
             };
             measured.measure(work).await
         };
-        Some(self.lane.turns(Box::pin(call), meter))
+        Ok(self.lane.turns(Box::pin(call), meter))
     }
 }
 
@@ -300,12 +299,7 @@ fn lost(why: Lost, started: Instant, waited_slot: Duration) -> (Result<Answer, S
     (Err(why.strike()), Usage { wall: started.elapsed(), waited_slot, ..Usage::default() })
 }
 
-/// An admission that was used before: impossible, as below.
-fn nothing() -> (Result<Answer, Strike>, Usage) {
-    (Err(mixed_up()), Usage::default())
-}
-
-/// An answer to another question than the one that was asked: impossible, and if it happens
+/// An answer to another question than the one that was asked, or an admission that was used before: impossible, and if it happens
 /// anyway the host's fault.
 fn mixed_up() -> Strike {
     Strike { reason: Reason::HostError, message: "the answers of two calls were mixed up".to_owned() }

@@ -4,6 +4,8 @@
 mod cache;
 #[cfg(test)]
 mod cluster;
+#[cfg(test)]
+mod cold;
 mod compiler;
 #[cfg(test)]
 mod encode;
