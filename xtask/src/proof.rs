@@ -6,6 +6,7 @@ mod dispatch;
 mod events;
 mod fairness;
 mod figures;
+mod idle;
 mod informers;
 mod kill;
 mod languages;
@@ -29,6 +30,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "events" => events::run(root),
         "fairness" => fairness::run(root),
         "figures" => figures::run(root),
+        "idle" => idle::run(root),
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
@@ -36,7 +38,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "teams" => teams::run(root),
         "watch-faults" => watch_faults::run(root),
         _ => bail!(
-            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, informers, kill, languages, swap, teams, watch-faults"
+            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, idle, informers, kill, languages, swap, teams, watch-faults"
         ),
     }
 }

@@ -53,7 +53,7 @@ reasons! {
     /// The component's file, or its entry in a ConfigMap, is not there or cannot be read.
     ComponentNotFound => "check spec.component: a file is looked for below the plugins folder, a ConfigMap in the plugin's namespace",
     /// The component is larger than the host accepts.
-    ComponentTooLarge => "build it with optimisation for size and without debug information",
+    ComponentTooLarge => "build it with optimisation for size and without debug information, or raise engine.maxComponent",
     /// The bytes are not a valid WebAssembly component.
     ComponentInvalid => "build a component (not a core module) against the world in wit/; `wharf inspect` shows what a file is",
     /// The component does not export what a plugin must, or with other types.
@@ -65,7 +65,7 @@ reasons! {
     /// The plugin asks for more than the operator of the host allows.
     CeilingExceeded => "ask for less, or ask the operator of the host: ceilings in its configuration",
     /// The component could not be compiled, or not within the limits of compiling.
-    CompileFailed => "look at the message: a component that needs so much must become smaller, one that crashes the compiler is worth a report to its author; other plugins are not affected",
+    CompileFailed => "look at the message: a component that needs so much must become smaller, or compile.* larger; one that crashes the compiler is worth a report to its author; other plugins are not affected",
     /// The component's `describe` failed or answered something unusable.
     DescribeFailed => "run `wharf inspect` on the component to see what it says",
     /// The component refused its configuration.
@@ -83,7 +83,7 @@ reasons! {
     /// The guest needed more memory than limits.memory.
     MemoryExceeded => "look for unbounded growth in the plugin, or raise limits.memory",
     /// The guest handed more data to the host in one call than is allowed, or too many handles.
-    HostCallLimit => "hand over less at once",
+    HostCallLimit => "hand over less at once, or raise engine.guests.hostCallBytes or engine.guests.handles",
     /// An error inside the host during a call.
     HostError => "report it with the log lines around it",
     /// The host ended the call because it is stopping.

@@ -125,7 +125,7 @@ impl Artifacts {
         let engine = linker.engine().clone();
         let compiled = match &config.cache_dir {
             Some(folder) => Some(
-                CompiledStore::open(folder, &engine.precompile_compatibility_hash())
+                CompiledStore::open(folder, config.cache_bytes, &engine.precompile_compatibility_hash())
                     .map_err(|source| EngineError::Cache { path: folder.clone(), source })?,
             ),
             None if config.compiler.is_some() => {

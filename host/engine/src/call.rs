@@ -13,15 +13,13 @@ use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
 use crate::bindings::Controller;
 use crate::code::Linked;
+use crate::config::Caps;
 use crate::convert;
 use crate::engine::Slot;
 use crate::failure::{Phase, Stop, strike, text_of};
 use crate::host::{Ctx, Plugin};
 use crate::instance::Instance;
-use crate::limits::{
-    CpuMeter, INSTANTIATE_CPU, INSTANTIATE_WALL, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, SETUP_CPU, SETUP_WALL,
-    clean,
-};
+use crate::limits::{CpuMeter, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, clean};
 use crate::ports::{CallInfo, Task};
 use crate::used::Sums;
 
@@ -33,10 +31,17 @@ pub(crate) struct Prepared {
     pub(crate) limits: Limits,
     /// What its instances cost.
     pub(crate) sums: Arc<Sums>,
-    /// See [`EngineConfig`](crate::EngineConfig).
-    pub(crate) calls_per_instance: u32,
+    /// For how long an instance serves.
+    pub(crate) reuse: Reuse,
     /// The runtime that ports run on.
     pub(crate) control: Handle,
+}
+
+/// How long an instance serves, see [`EngineConfig`](crate::EngineConfig).
+#[derive(Clone, Copy)]
+pub(crate) struct Reuse {
+    pub(crate) calls: u32,
+    pub(crate) age: Duration,
 }
 
 /// Which exported function is called.
@@ -178,7 +183,8 @@ enum Call {
 
 impl Step {
     fn of(job: Job, prepared: &Prepared) -> (Self, Option<Delivery>) {
-        let setup = |call| Self { call, wall: SETUP_WALL, cpu: SETUP_CPU };
+        let Caps { start_deadline, start_cpu, .. } = prepared.plugin.caps;
+        let setup = |call| Self { call, wall: start_deadline, cpu: start_cpu };
         match job {
             Job::ValidateConfig => (setup(Call::ValidateConfig(prepared.plugin.config.as_ref().to_owned())), None),
             Job::Describe => (setup(Call::Describe), None),
@@ -215,7 +221,8 @@ async fn steps(instance: &mut Instance, step: Step) -> Result<Answer, Fault> {
     let guest = match guest {
         Some(guest) => guest,
         None => {
-            let deadline = arm(store, INSTANTIATE_WALL, INSTANTIATE_CPU);
+            let Caps { start_deadline, start_cpu, .. } = store.data().plugin.caps;
+            let deadline = arm(store, start_deadline, start_cpu);
             let made = in_time(deadline, linked.pre.instantiate_async(&mut *store)).await.map_err(Fault::Instantiate)?;
             *initial = store.data().limiter.bytes();
             guest.insert(linked.indices.load(&mut *store, &made).map_err(Fault::World)?)

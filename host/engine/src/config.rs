@@ -12,7 +12,7 @@ use wasmtime::{
 };
 
 use crate::compiler::Compiler;
-use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS};
+use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -29,8 +29,14 @@ pub struct EngineConfig {
     pub cache_dir: Option<PathBuf>,
     /// The largest component that is accepted, in bytes.
     pub max_component_bytes: u64,
+    /// Bytes of the cache folder. What was not used for longest goes first.
+    pub cache_bytes: u64,
+    /// What each guest may take, besides the limits of its document.
+    pub caps: Caps,
     /// Calls that one instance serves before it is thrown away, at least 1.
     pub calls_per_instance: u32,
+    /// How long one instance serves before it is thrown away.
+    pub instance_age: Duration,
     /// How long an instance that is dear to make waits for its plugin's next call, see
     /// [`Artifact::dear`](crate::Artifact::dear).
     pub keep_idle: Duration,
@@ -42,6 +48,47 @@ pub struct EngineConfig {
     /// Compiles in a process of its own; needs a cache folder. `None` compiles here, which only those should who wait for
     /// nothing else.
     pub compiler: Option<Compiler>,
+}
+
+/// What a guest may take of the host, whatever its document says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Wall time to make an instance, and that of each of `validate-config` and `describe`. Generous by default: on a busy
+    /// machine the processor time is what bounds it.
+    pub start_deadline: Duration,
+    /// Processor time for each of the same.
+    pub start_cpu: Duration,
+    /// Bytes that it may hand to the host in one host call.
+    pub host_call_bytes: usize,
+    /// Handles that an instance may hold.
+    pub handles: usize,
+    /// Elements of one table; all tables of an instance have three times as many.
+    pub table_elements: usize,
+    /// Bytes of an object that is handed to it.
+    pub object_bytes: usize,
+    /// Bytes of a page of a list that is handed to it.
+    pub page_bytes: usize,
+    /// Log lines of one call.
+    pub log_lines: u32,
+    /// Kubernetes Events of one call.
+    pub events: u32,
+}
+
+impl Default for Caps {
+    /// 5 s, 500 ms, 1 MiB, 1,000 handles, 20,000 elements, 4 MiB, 16 MiB, 200 lines, 100 Events.
+    fn default() -> Self {
+        Self {
+            start_deadline: Duration::from_secs(5),
+            start_cpu: Duration::from_millis(500),
+            host_call_bytes: MIB,
+            handles: 1000,
+            table_elements: 20_000,
+            object_bytes: 4 * MIB,
+            page_bytes: 16 * MIB,
+            log_lines: 200,
+            events: 100,
+        }
+    }
 }
 
 /// What matters more: fast machine code, or having it soon.
@@ -57,7 +104,7 @@ pub enum Compile {
 
 impl Default for EngineConfig {
     /// 256 instances, one thread less than the machine has (at least one), no cache, 64 MiB,
-    /// 1000 calls, 60 seconds each, no compiling process.
+    /// a folder of 2 GiB, 1000 calls, 10 minutes, 60 seconds each, no compiling process.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -65,7 +112,10 @@ impl Default for EngineConfig {
             threads: cores.saturating_sub(1).max(1),
             cache_dir: None,
             max_component_bytes: 64 << 20,
+            cache_bytes: 2 << 30,
+            caps: Caps::default(),
             calls_per_instance: 1000,
+            instance_age: Duration::from_secs(600),
             keep_idle: Duration::from_secs(60),
             keep_mapped: Duration::from_secs(60),
             compile: Compile::Thorough,
@@ -85,7 +135,7 @@ impl EngineConfig {
 /// All settings of wasmtime for an engine that runs guests.
 pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
     let mut settings = compiler_config(config.compile);
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live())));
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live(), config.caps.table_elements)));
     settings
 }
 
@@ -123,7 +173,7 @@ fn code_settings(c: &mut Config) {
 
 /// Slots for `live` instances. Core instances are only a counter, and one component of a
 /// scripting language takes dozens of them.
-fn pool_settings(live: u32) -> PoolingAllocationConfig {
+fn pool_settings(live: u32, table_elements: usize) -> PoolingAllocationConfig {
     let mut p = PoolingAllocationConfig::new();
     p.total_component_instances(live)
         .total_stacks(live)
@@ -135,7 +185,7 @@ fn pool_settings(live: u32) -> PoolingAllocationConfig {
         .max_memories_per_module(1)
         .max_tables_per_component(32)
         .max_tables_per_module(2)
-        .table_elements(MAX_TABLE_ELEMENTS)
+        .table_elements(table_elements)
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_core_instance_size(MIB)
         .max_component_instance_size(4 * MIB)

@@ -12,8 +12,6 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that the folder may hold; the files that were not used for longest go first.
-const MAX_FOLDER_BYTES: u64 = 2 << 30;
 /// No compiler takes so long.
 const MAX_DRAFT_AGE: Duration = Duration::from_secs(3600);
 
@@ -21,6 +19,8 @@ const MAX_DRAFT_AGE: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(crate) struct CompiledStore {
     folder: PathBuf,
+    /// Bytes that it may hold; the files that were not used for longest go first.
+    max: u64,
     /// Tells apart the code of engines with other versions or settings.
     compatibility: String,
     next: AtomicU64,
@@ -29,13 +29,13 @@ pub(crate) struct CompiledStore {
 impl CompiledStore {
     /// Opens the folder, makes it where it is missing, and shuts everybody else out: whoever
     /// can write here can run code as the host.
-    pub(crate) fn open(folder: &Path, compatibility: &impl Hash) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, max: u64, compatibility: &impl Hash) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         fs::set_permissions(folder, Permissions::from_mode(0o700))?;
         let mut hasher = Sha(Sha256::new());
         compatibility.hash(&mut hasher);
         let compatibility = format!("{:x}", hasher.0.finalize()).chars().take(16).collect();
-        let store = Self { folder: folder.to_owned(), compatibility, next: AtomicU64::new(0) };
+        let store = Self { folder: folder.to_owned(), max, compatibility, next: AtomicU64::new(0) };
         store.tidy()?;
         Ok(store)
     }
@@ -93,7 +93,7 @@ impl CompiledStore {
         draft.file()?.write_all(format!("{sum}\n").as_bytes())?;
         draft.publish(&sum_path(&path))?;
         File::open(&self.folder)?.sync_all()?;
-        if let Err(error) = self.prune(MAX_FOLDER_BYTES, &path) {
+        if let Err(error) = self.prune(self.max, &path) {
             tracing::warn!(%error, folder = %self.folder.display(), "old compiled components could not be removed");
         }
         Ok(file)
@@ -229,7 +229,7 @@ mod tests {
 
     fn store() -> (tempfile::TempDir, CompiledStore) {
         let dir = tempfile::tempdir().unwrap();
-        let store = CompiledStore::open(&dir.path().join("a/b"), &"engine").unwrap();
+        let store = CompiledStore::open(&dir.path().join("a/b"), 1 << 20, &"engine").unwrap();
         (dir, store)
     }
 
@@ -246,7 +246,7 @@ mod tests {
         let path = store.path("sha256:aa");
         assert_eq!(fs::metadata(&store.folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let other = CompiledStore::open(&store.folder, &"another engine").unwrap();
+        let other = CompiledStore::open(&store.folder, 1 << 20, &"another engine").unwrap();
         assert!(other.find("sha256:aa").unwrap().is_none());
     }
 

@@ -15,7 +15,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use wharf_core::plugin::PluginName;
 
 use crate::artifact::{Artifact, Artifacts};
-use crate::config::{EngineConfig, wasmtime_config};
+use crate::call::Reuse;
+use crate::config::{Caps, EngineConfig, wasmtime_config};
 use crate::epoch;
 use crate::failure::{EngineError, LoadError};
 use crate::host;
@@ -34,7 +35,8 @@ struct Inner {
     artifacts: Arc<Artifacts>,
     scheduler: Arc<dyn Scheduler>,
     instances: u32,
-    calls_per_instance: u32,
+    reuse: Reuse,
+    caps: Caps,
     counts: Arc<Counts>,
     idle: Arc<IdleInstances>,
     guests: Handle,
@@ -136,7 +138,8 @@ impl Engine {
             artifacts,
             scheduler,
             instances: config.live(),
-            calls_per_instance: config.calls_per_instance.max(1),
+            reuse: Reuse { calls: config.calls_per_instance.max(1), age: config.instance_age },
+            caps: config.caps,
             counts: Arc::default(),
             idle,
             guests: runtime.handle().clone(),
@@ -184,13 +187,17 @@ impl Engine {
         &self.0.guests
     }
 
-    pub(crate) fn calls_per_instance(&self) -> u32 {
-        self.0.calls_per_instance
+    pub(crate) fn reuse(&self) -> Reuse {
+        self.0.reuse
+    }
+
+    pub(crate) fn caps(&self) -> Caps {
+        self.0.caps
     }
 
     /// A place for the idle instances of a revision of this tenant.
-    pub(crate) fn bench(&self, tenant: &str, dear: bool) -> Arc<Bench> {
-        Bench::new(&self.0.idle, tenant, dear)
+    pub(crate) fn bench(&self, tenant: &str, warm: bool) -> Arc<Bench> {
+        Bench::new(&self.0.idle, tenant, warm)
     }
 
     /// How many slots an instance takes.

@@ -101,15 +101,15 @@ impl IdleInstances {
 pub(crate) struct Bench {
     number: u64,
     tenant: Arc<str>,
-    /// Dear to make: they stay when the plugin has nothing to do.
-    dear: bool,
+    /// Dear to make, or wanted: they stay when the plugin has nothing to do.
+    warm: bool,
     all: Arc<IdleInstances>,
 }
 
 impl Bench {
-    pub(crate) fn new(all: &Arc<IdleInstances>, tenant: &str, dear: bool) -> Arc<Self> {
+    pub(crate) fn new(all: &Arc<IdleInstances>, tenant: &str, warm: bool) -> Arc<Self> {
         let number = all.benches.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { number, tenant: tenant.into(), dear, all: Arc::clone(all) })
+        Arc::new(Self { number, tenant: tenant.into(), warm, all: Arc::clone(all) })
     }
 
     /// The instance that was used last: its memory is the warmest.
@@ -141,9 +141,9 @@ impl Bench {
         self.all.state.lock().by_bench.get(&self.number).map_or(0, VecDeque::len)
     }
 
-    /// What has idled for so long and is cheap to make again is thrown away.
+    /// What has idled for so long and is not to be kept warm is thrown away.
     pub(crate) fn rest(&self, since: Duration) {
-        if !self.dear {
+        if !self.warm {
             self.clear(since);
         }
     }

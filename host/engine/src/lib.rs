@@ -36,7 +36,7 @@ mod used;
 
 pub use artifact::Artifact;
 pub use compiler::{Compiler, compile_stdin};
-pub use config::{Compile, EngineConfig};
+pub use config::{Caps, Compile, EngineConfig};
 pub use engine::{Engine, EngineStats};
 pub use epoch::{TICK, Ticker};
 pub use failure::{EngineError, LoadError};

@@ -119,14 +119,14 @@ impl Revision {
         imports::check(artifact.imports(), &spec.grants)?;
         artifact.code.link()?;
         let RevisionSpec { name, limits, grants, config, ports, isolation } = spec;
-        let plugin = Arc::new(Plugin { name, grants, config, ports });
-        let calls_per_instance = engine.calls_per_instance();
+        let plugin = Arc::new(Plugin { name, grants, caps: engine.caps(), config, ports });
+        let reuse = engine.reuse();
         let control = Handle::try_current().unwrap_or_else(|_| engine.guests().clone());
         let wasmtime = engine.wasmtime().clone();
-        let prepared = Arc::new(Prepared { wasmtime, plugin, limits, sums: Arc::default(), calls_per_instance, control });
+        let prepared = Arc::new(Prepared { wasmtime, plugin, limits, sums: Arc::default(), reuse, control });
         let permits = engine.permits(&artifact);
         let lane = engine.lane(&prepared.plugin.name, permits);
-        let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear());
+        let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear() || isolation == Isolation::Warm);
         Ok(Self { engine, artifact, prepared, isolation, bench, lane, permits })
     }
 
@@ -177,8 +177,8 @@ impl Revision {
     /// prepared on.
     ///
     /// An instance is never used again after anything but an answer of the guest (one that says that it failed is one), after
-    /// [`EngineConfig::calls_per_instance`](crate::EngineConfig::calls_per_instance) calls, and
-    /// when it has taken half of the memory that its limit had left it.
+    /// [`EngineConfig::calls_per_instance`](crate::EngineConfig::calls_per_instance) calls or
+    /// [`EngineConfig::instance_age`](crate::EngineConfig::instance_age), and when it has taken half of the memory that its limit had left it.
     ///
     /// Cancel safe in that nothing leaks: a dropped call ends at the guest's next tick or host
     /// call. What it had done to the cluster by then is done.
@@ -189,7 +189,7 @@ impl Revision {
 
     /// Waits for what a call needs, before it is known what it will be called for. Cancel safe.
     pub async fn admit(&self) -> Admission {
-        self.admission(self.isolation == Isolation::Reuse).await
+        self.admission(self.isolation != Isolation::Fresh).await
     }
 
     /// The same as [`call`](Self::call) with an admission of this revision, and the guest runs on
@@ -260,7 +260,7 @@ impl Revision {
 
     /// A job that computes only when it is the plugin's turn.
     fn work(&self, mut admission: Admission, job: Job) -> Result<Call, Strike> {
-        let keep = matches!(job, Job::Handle(_)) && self.isolation == Isolation::Reuse;
+        let keep = matches!(job, Job::Handle(_)) && self.isolation != Isolation::Fresh;
         let waited_slot = admission.waited;
         // It is taken here only.
         let source = admission.source.take().unwrap_or_else(|| Err(mixed_up()))?;

@@ -16,7 +16,7 @@ use wharf_cache::{CacheMetrics, Informers};
 use wharf_core::Reason;
 use wharf_core::ledger::Policy;
 use wharf_core::plugin::PluginName;
-use wharf_engine::{Compiler, Engine, EngineConfig};
+use wharf_engine::Engine;
 
 use crate::admin::{ControlEndpoint, ControlServer, Health, Probe, Server, StatusSource, serve_health, serve_metrics};
 use crate::clock::Clock;
@@ -134,15 +134,9 @@ impl Host {
             let made = std::fs::create_dir_all(folder).with_context(|| format!("create the {what} {}", folder.display()));
             made.map_err(StartError::Config)?;
         }
-        let engine_config = EngineConfig {
-            instances: settings.engine_instances,
-            threads: settings.engine_threads,
-            cache_dir: Some(settings.data_directory.join("cwasm")),
-            compiler: Some(Compiler::this_program()),
-            ..EngineConfig::default()
-        };
+        let engine_config = settings.engine.config(&settings.data_directory.join("cwasm"));
         let max_component_bytes = engine_config.max_component_bytes;
-        let fairness = Fairness::new(&engine_config, settings.tenant_weights.clone());
+        let fairness = Fairness::new(&engine_config, settings.engine.tenant_weights.clone());
         let engine = Engine::with_scheduler(engine_config, fairness).context("start the engine").map_err(StartError::Config)?;
         let cache_metrics: Arc<dyn CacheMetrics> = Arc::<Metrics>::clone(&metrics);
         let informers = Informers::new(connection.client.clone(), informer_options(settings), cache_metrics);

@@ -178,9 +178,11 @@ pub enum Replay {
 /// Whether calls may share an instance of the component, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// An instance serves the calls of a burst, up to a bound.
+    /// An instance serves the calls of a burst, up to a bound; between bursts it is kept if it is dear to make.
     #[default]
     Reuse,
+    /// The same, and it is kept between bursts whatever it costs to make.
+    Warm,
     /// Every call has an instance of its own.
     Fresh,
 }

@@ -63,7 +63,7 @@ pub(super) const CLUSTER: [&str; 4] = ["apiVersion", "kind", "verbs", "namespace
 /// The fields of `rollout`.
 pub(super) const ROLLOUT: [&str; 2] = ["replay", "bake"];
 
-pub(super) const ISOLATIONS: [(&str, Isolation); 2] = [("reuse", Isolation::Reuse), ("fresh", Isolation::Fresh)];
+pub(super) const ISOLATIONS: [(&str, Isolation); 3] = [("reuse", Isolation::Reuse), ("warm", Isolation::Warm), ("fresh", Isolation::Fresh)];
 pub(super) const REPLAYS: [(&str, Replay); 3] = [("all", Replay::All), ("failed", Replay::Failed), ("none", Replay::None)];
 
 pub(super) const SUBSCRIBE_EMPTY: &str = "subscribe is empty, so nothing would be delivered";

@@ -12,9 +12,10 @@ use wharf_core::{Gvk, Selector, Verb};
 
 use crate::bindings::wharf::plugin::cluster::{self, ApiError as WitError, EventType};
 use crate::bindings::wharf::plugin::types;
+use crate::config::Caps;
 use crate::host::fields::Fields;
 use crate::host::{Ctx, names};
-use crate::limits::{MAX_EVENTS, MAX_OBJECT_BYTES, MAX_PAGE_BYTES, clean};
+use crate::limits::clean;
 use crate::ports::{ApiError, DeleteOptions, Document, Level, ListOptions, ObjectRef, Page, Propagation, WriteOptions, Written};
 use crate::task::{Lost, join};
 
@@ -47,7 +48,7 @@ impl cluster::Host for Ctx {
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.get(&kind, namespace.as_deref(), &name, live).await });
         let object = tried!(self.port(task).await?);
-        Ok(handed_out(&object, &fields).map_err(WitError::from))
+        Ok(handed_out(&object, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn list_objects(&mut self, kind: types::Gvk, options: cluster::ListOptions) -> Answer<cluster::Page> {
@@ -59,7 +60,7 @@ impl cluster::Host for Ctx {
         let ports = Arc::clone(&self.plugin.ports);
         let task = self.control.spawn(async move { ports.list(&kind, options).await });
         let page = tried!(self.port(task).await?);
-        Ok(page_handed_out(page, &fields).map_err(WitError::from))
+        Ok(page_handed_out(page, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn create(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -71,7 +72,7 @@ impl cluster::Host for Ctx {
         let task = self.control.spawn(async move { ports.create(&target, object, options).await });
         let answer = tried!(self.port(task).await?);
         self.wrote(Verb::Create, &about, dry);
-        Ok(written(answer, &fields).map_err(WitError::from))
+        Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn apply(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -83,7 +84,7 @@ impl cluster::Host for Ctx {
         let task = self.control.spawn(async move { ports.apply(&target, object, options).await });
         let answer = tried!(self.port(task).await?);
         self.wrote(Verb::Apply, &about, dry);
-        Ok(written(answer, &fields).map_err(WitError::from))
+        Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn merge_patch(&mut self, target: types::ObjectRef, patch: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
@@ -96,7 +97,7 @@ impl cluster::Host for Ctx {
         let task = self.control.spawn(async move { ports.merge_patch(&target, patch, options).await });
         let answer = tried!(self.port(task).await?);
         self.wrote(Verb::Patch, &about, dry);
-        Ok(written(answer, &fields).map_err(WitError::from))
+        Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn delete(&mut self, target: types::ObjectRef, options: cluster::DeleteOptions) -> Answer<()> {
@@ -245,8 +246,9 @@ impl Ctx {
         let namespace = about.namespace.as_deref().unwrap_or("default");
         self.allow_kind(Verb::Create, &event, Some(namespace), Missing::Own)?;
         self.check(Verb::Create, &event, Place::Namespace(namespace))?;
-        if self.events >= MAX_EVENTS {
-            return Err(ApiError::Invalid(format!("more than {MAX_EVENTS} Events in one call")));
+        let most = self.plugin.caps.events;
+        if self.events >= most {
+            return Err(ApiError::Invalid(format!("more than {most} Events in one call")));
         }
         Ok(())
     }
@@ -340,22 +342,22 @@ fn within(what: &str, text: &str, max: usize) -> Result<(), ApiError> {
     if text.len() <= max { Ok(()) } else { Err(ApiError::Invalid(format!("{what}: at most {max} bytes"))) }
 }
 
-fn handed_out(object: &Document, fields: &Fields) -> Result<String, ApiError> {
+fn handed_out(object: &Document, fields: &Fields, caps: Caps) -> Result<String, ApiError> {
     let json = if fields.is_empty() { object.json().to_owned() } else { fields.cut(object.json())? };
-    if json.len() > MAX_OBJECT_BYTES { Err(ApiError::TooLarge) } else { Ok(json) }
+    if json.len() > caps.object_bytes { Err(ApiError::TooLarge) } else { Ok(json) }
 }
 
-fn page_handed_out(page: Page, fields: &Fields) -> Result<cluster::Page, ApiError> {
-    let items = page.items.iter().map(|item| handed_out(item, fields)).collect::<Result<Vec<_>, _>>()?;
-    if items.iter().map(String::len).sum::<usize>() > MAX_PAGE_BYTES {
+fn page_handed_out(page: Page, fields: &Fields, caps: Caps) -> Result<cluster::Page, ApiError> {
+    let items = page.items.iter().map(|item| handed_out(item, fields, caps)).collect::<Result<Vec<_>, _>>()?;
+    if items.iter().map(String::len).sum::<usize>() > caps.page_bytes {
         return Err(ApiError::TooLarge);
     }
     Ok(cluster::Page { items, continue_token: page.continue_token })
 }
 
 /// Without fields a guest gets the new resourceVersion and nothing else.
-fn written(written: Written, fields: &Fields) -> Result<cluster::Written, ApiError> {
-    let object = if fields.is_empty() { String::new() } else { handed_out(&written.object, fields)? };
+fn written(written: Written, fields: &Fields, caps: Caps) -> Result<cluster::Written, ApiError> {
+    let object = if fields.is_empty() { String::new() } else { handed_out(&written.object, fields, caps)? };
     Ok(cluster::Written { resource_version: written.resource_version, object })
 }
 

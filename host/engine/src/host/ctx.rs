@@ -10,6 +10,7 @@ use wharf_core::{Delivery, Grants};
 
 use super::log::LogSink;
 use super::wasi::Wasi;
+use crate::config::Caps;
 use crate::limits::{Budget, Limiter, MAX_RESOURCES};
 use crate::ports::{CallInfo, Ports};
 
@@ -17,6 +18,7 @@ use crate::ports::{CallInfo, Ports};
 pub(crate) struct Plugin {
     pub(crate) name: PluginName,
     pub(crate) grants: Grants,
+    pub(crate) caps: Caps,
     /// JSON text.
     pub(crate) config: Arc<str>,
     pub(crate) ports: Arc<dyn Ports>,

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::bindings::wharf::plugin::log::{self, Level as WitLevel};
 use crate::host::Ctx;
-use crate::limits::{MAX_FIELD_NAME_BYTES, MAX_LOG_FIELDS, MAX_LOG_LINES, MAX_TEXT_BYTES, clean};
+use crate::limits::{MAX_FIELD_NAME_BYTES, MAX_LOG_FIELDS, MAX_TEXT_BYTES, clean};
 use crate::ports::{CallInfo, Level, Ports};
 
 /// Error lines of a call that are remembered.
@@ -20,6 +20,8 @@ const MAX_LAST_WORD_BYTES: usize = 512;
 /// stderr. One call runs on one thread at a time, so the lock is never waited for.
 pub(crate) struct LogSink {
     ports: Arc<dyn Ports>,
+    /// Lines of one call.
+    max: u32,
     of_call: Mutex<OfCall>,
 }
 
@@ -46,8 +48,8 @@ impl OfCall {
 }
 
 impl LogSink {
-    pub(crate) fn new(ports: Arc<dyn Ports>, call: CallInfo) -> Self {
-        Self { ports, of_call: Mutex::new(OfCall::new(call)) }
+    pub(crate) fn new(ports: Arc<dyn Ports>, max: u32, call: CallInfo) -> Self {
+        Self { ports, max, of_call: Mutex::new(OfCall::new(call)) }
     }
 
     /// The lines that follow belong to another call.
@@ -78,7 +80,7 @@ impl LogSink {
     }
 
     pub(crate) fn enabled(&self, level: Level) -> bool {
-        self.of_call.lock().lines < MAX_LOG_LINES && self.ports.log_enabled(level)
+        self.of_call.lock().lines < self.max && self.ports.log_enabled(level)
     }
 
     /// Hands a line on, unless nobody wants its level or the call has had its lines.
@@ -92,7 +94,7 @@ impl LogSink {
             if !kept {
                 return;
             }
-            if of_call.lines >= MAX_LOG_LINES {
+            if of_call.lines >= self.max {
                 of_call.dropped = of_call.dropped.saturating_add(1);
                 return;
             }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod cache;
 #[cfg(test)]
+mod caps;
+#[cfg(test)]
 mod cluster;
 #[cfg(test)]
 mod cold;

@@ -81,6 +81,30 @@ async fn fresh_means_fresh() {
 }
 
 #[tokio::test]
+async fn warm_means_kept_between_bursts() {
+    let engine = engine(2);
+    let ports = Recorder::new();
+    let spec = RevisionSpec { isolation: Isolation::Warm, ..spec(limits(), &ports) };
+    let revision = engine.prepare(artifact(&engine, "ok").await.unwrap(), spec).unwrap();
+    for _ in 0..2 {
+        add(&revision).await;
+        revision.rest(Duration::ZERO);
+    }
+    assert_eq!(counted(&ports), ["call 1", "call 2"]);
+}
+
+#[tokio::test]
+async fn an_instance_grows_only_so_old() {
+    let config = EngineConfig { instances: 2, threads: 1, instance_age: Duration::ZERO, ..EngineConfig::default() };
+    let engine = Engine::new(config).unwrap();
+    let (revision, ports) = counting(&engine).await;
+    for _ in 0..2 {
+        add(&revision).await;
+    }
+    assert_eq!(counted(&ports), ["call 1", "call 1"]);
+}
+
+#[tokio::test]
 async fn what_is_used_is_summed_and_given_back() {
     let engine = engine(2);
     let (revision, _ports) = counting(&engine).await;

@@ -1,7 +1,7 @@
 //! The host's settings, resolved. Owns what each value may be and what follows from it;
 //! where values come from and which one wins is in `layers`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use wharf_core::grant::Namespaces;
 use wharf_core::plugin::fields::{Node, Problems, excerpt};
 use wharf_core::plugin::{Limits, PluginName};
 
+use super::engine::{self, EngineSettings};
 use super::layers::Layers;
 use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
@@ -45,12 +46,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What tenants may have at most.
     pub ceilings: CeilingSettings,
-    /// Instances alive at once, 1 to 4096.
-    pub engine_instances: u32,
-    /// Threads that run guests, at least 1.
-    pub engine_threads: usize,
-    /// What tenants weigh, 1 to 100; those that are not in it weigh 1.
-    pub tenant_weights: BTreeMap<String, u32>,
+    /// How guests run.
+    pub engine: EngineSettings,
     /// How the informers work.
     pub informers: InformerSettings,
     /// What becomes of calls that fail.
@@ -203,9 +200,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let cpu = layers.pick("defaults.limits.cpu", |n, p| n.duration(&Limits::CPU, p));
     let concurrency = layers.pick("defaults.limits.concurrency", |n, p| n.integer(&Limits::CONCURRENCY, p));
     let ceilings = ceilings(layers);
-    let instances = layers.pick("engine.instances", |n, p| n.integer(&(1..=4096), p));
-    let threads = layers.pick("engine.threads", |n, p| n.integer(&(0..=256), p));
-    let weights = layers.pick("engine.tenantWeights", tenant_weights);
+    let engine = engine::pick(layers);
     let watch_timeout = layers.pick("informers.watchTimeout", |n, p| n.duration(&seconds(10, 3600), p));
     let widen_after = layers.pick("informers.widenAfter", |n, p| n.integer(&(0..=10_000), p));
     let linger = layers.pick("informers.linger", |n, p| n.duration(&seconds(0, 3600), p));
@@ -249,9 +244,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         cluster_plugins: ClusterPlugins { enabled: cluster?, namespaces: cluster_namespaces? },
         limits,
         ceilings,
-        engine_instances: u32::try_from(instances?).ok()?,
-        engine_threads: usize::try_from(threads?).ok().filter(|n| *n > 0).unwrap_or_else(spare_processors),
-        tenant_weights: weights?,
+        engine: engine?,
         informers: InformerSettings {
             watch_timeout: watch_timeout?,
             widen_after: usize::try_from(widen_after?).ok()?,
@@ -337,21 +330,6 @@ fn namespaces(node: &Node<'_>, problems: &mut Problems) -> Option<Namespaces> {
     }
 }
 
-fn tenant_weights(node: &Node<'_>, problems: &mut Problems) -> Option<BTreeMap<String, u32>> {
-    let text = node.text(problems)?;
-    let pair = |part: &str| {
-        let (tenant, weight) = part.split_once('=')?;
-        let weight = weight.trim().parse().ok().filter(|weight| (1..=100).contains(weight))?;
-        Some((tenant.trim().to_owned(), weight)).filter(|(tenant, _)| !tenant.is_empty())
-    };
-    let weights: Option<BTreeMap<String, u32>> = text.split(',').filter(|part| !part.trim().is_empty()).map(pair).collect();
-    if weights.is_none() {
-        let hint = "write namespace=weight with commas between, weights from 1 to 100";
-        problems.invalid(node.at(), format!("{} is no list of weights", excerpt(text)), hint);
-    }
-    weights
-}
-
 fn socket_path(node: &Node<'_>, problems: &mut Problems) -> Option<PathBuf> {
     let text = not_empty(node, problems)?;
     if text.len() > MAX_SOCKET_PATH {
@@ -388,9 +366,4 @@ fn bind_address(node: &Node<'_>, problems: &mut Problems) -> Option<String> {
         problems.invalid(node.at(), format!("{} is no address", excerpt(text)), "write :port, address:port, or 0 to turn it off");
     }
     good.then(|| text.to_owned())
-}
-
-/// All processors but one: watches and probes are never starved by guests.
-fn spare_processors() -> usize {
-    std::thread::available_parallelism().map_or(1, |all| all.get().saturating_sub(1).max(1))
 }

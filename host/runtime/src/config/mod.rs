@@ -4,6 +4,7 @@
 //! document mean is decided in `wharf_core::plugin`.
 
 pub mod document;
+mod engine;
 mod example;
 pub mod host;
 mod layers;
@@ -15,6 +16,7 @@ mod way;
 mod yaml;
 
 pub use document::{DocumentError, read_documents};
+pub use engine::{CompileSettings, EngineSettings};
 pub use example::{environment_table, example_yaml};
 pub use host::{
     CONFIG_ENV, CeilingSettings, CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Settings,

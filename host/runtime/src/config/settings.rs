@@ -164,6 +164,44 @@ settings! {
         "Threads that run guests; 0 to 256. 0 is one less than the machine has processors, and at least one, so that watches and probes are never starved.";
     engine_tenant_weights: String = "engine.tenantWeights", None, "WHARF_TENANT_WEIGHTS", Text, Some(""), "team-a=3,team-b=2",
         "Tenants (the namespaces of plugins) that get more than others where there is not enough for all: NAMESPACE=WEIGHT with commas between, weights 1 to 100. A tenant that is not named has 1; one with 3 gets three times the processor time and the instances of one with 1.";
+    engine_calls_per_instance: u32 = "engine.callsPerInstance", None, "WHARF_ENGINE_CALLS_PER_INSTANCE", Integer, Some("1000"), "100",
+        "Calls that one instance answers before it is thrown away; 1 to 1000000. A plugin with `isolation: fresh` has a new one for each.";
+    engine_instance_age: String = "engine.instanceAge", None, "WHARF_ENGINE_INSTANCE_AGE", Text, Some("10m"), "1m",
+        "How long one instance answers calls before it is thrown away; 1s to 24h.";
+    engine_keep_instances: String = "engine.keepInstances", None, "WHARF_ENGINE_KEEP_INSTANCES", Text, Some("1m"), "5m",
+        "How long an instance that is dear to make (JavaScript, Python, Go; or any of a plugin with `isolation: warm`) waits for its plugin's next call; 0s to 1h. Others go as soon as their plugin's queue is empty.";
+    engine_keep_code: String = "engine.keepCode", None, "WHARF_ENGINE_KEEP_CODE", Text, Some("1m"), "10m",
+        "How long the machine code of a component stays mapped when no instance needs it; 0s to 24h. It comes back in about a millisecond, for the largest components in a few.";
+    engine_max_component: String = "engine.maxComponent", None, "WHARF_ENGINE_MAX_COMPONENT", Text, Some("64Mi"), "16Mi",
+        "The largest component that is accepted; 64Ki to 256Mi. Larger ones are refused (ComponentTooLarge) before they are read.";
+    engine_code_cache: String = "engine.codeCache", None, "WHARF_ENGINE_CODE_CACHE", Text, Some("2Gi"), "512Mi",
+        "Most of what the folder with compiled components may hold; 64Mi to 1024Gi. What was not used for longest goes first, and is compiled again when it is needed.";
+    guests_start_deadline: String = "engine.guests.startDeadline", None, "WHARF_GUESTS_START_DEADLINE", Text, Some("5s"), "10s",
+        "Wall time to make an instance, and for each of the calls `validate-config` and `describe`; 100ms to 1m.";
+    guests_start_cpu: String = "engine.guests.startCpu", None, "WHARF_GUESTS_START_CPU", Text, Some("500ms"), "2s",
+        "Processor time for each of the same; 10ms to 10s.";
+    guests_host_call_bytes: String = "engine.guests.hostCallBytes", None, "WHARF_GUESTS_HOST_CALL_BYTES", Text, Some("1Mi"), "4Mi",
+        "What a guest may hand to the host in one host call, or answer; 64Ki to 64Mi. A guest that hands over more is ended with HostCallLimit.";
+    guests_handles: u32 = "engine.guests.handles", None, "WHARF_GUESTS_HANDLES", Integer, Some("1000"), "100",
+        "Handles that an instance may hold; 10 to 100000.";
+    guests_table_elements: u32 = "engine.guests.tableElements", None, "WHARF_GUESTS_TABLE_ELEMENTS", Integer, Some("20000"), "100000",
+        "Elements of one table of an instance (functions that are called through pointers); 1000 to 1000000. All tables of an instance together have three times as many.";
+    guests_object_bytes: String = "engine.guests.objectBytes", None, "WHARF_GUESTS_OBJECT_BYTES", Text, Some("4Mi"), "2Mi",
+        "The largest answer to `cluster.get` and to a write; 64Ki to 64Mi. Of a larger object the guest has to ask for fields.";
+    guests_page_bytes: String = "engine.guests.pageBytes", None, "WHARF_GUESTS_PAGE_BYTES", Text, Some("16Mi"), "4Mi",
+        "The largest page of `cluster.list-objects`; 64Ki to 256Mi.";
+    guests_log_lines: u32 = "engine.guests.logLines", None, "WHARF_GUESTS_LOG_LINES", Integer, Some("200"), "50",
+        "Lines that one call may log; 1 to 10000. Those beyond are dropped, and counted in wharf_guest_log_lines_dropped_total.";
+    guests_events: u32 = "engine.guests.events", None, "WHARF_GUESTS_EVENTS", Integer, Some("100"), "10",
+        "Kubernetes Events that one call may record; 1 to 1000.";
+    compile_cpu: String = "compile.cpu", None, "WHARF_COMPILE_CPU", Text, Some("1m"), "5m",
+        "Processor time to compile one component, in a process of its own; 1s to 1h, in whole seconds. A component that needs more is refused (CompileFailed).";
+    compile_deadline: String = "compile.deadline", None, "WHARF_COMPILE_DEADLINE", Text, Some("3m"), "10m",
+        "Wall time for the same; 1s to 2h.";
+    compile_memory: String = "compile.memory", None, "WHARF_COMPILE_MEMORY", Text, Some("2Gi"), "512Mi",
+        "Memory for the same; 128Mi to 64Gi. It counts for the container's limit while something is compiled; when memory runs out, this process goes first.";
+    compile_code: String = "compile.code", None, "WHARF_COMPILE_CODE", Text, Some("1Gi"), "256Mi",
+        "The largest machine code of one component; 1Mi to 16Gi.";
     informers_watch_timeout: String = "informers.watchTimeout", None, "WHARF_INFORMERS_WATCH_TIMEOUT", Text, Some("5m"), "100s",
         "Watches ask for this length up to twice as much; 10s to 1h. Set it below half of the idle limit of a load balancer in between, which would cut watches without a word.";
     informers_widen_after: u32 = "informers.widenAfter", None, "WHARF_INFORMERS_WIDEN_AFTER", Integer, Some("4"), "16",
@@ -238,7 +276,7 @@ mod tests {
 
     #[test]
     fn names_follow_one_rule() {
-        assert!(SETTINGS.len() < 64, "keep it small");
+        assert!(SETTINGS.len() < 96, "keep it small");
         for (i, setting) in SETTINGS.iter().enumerate() {
             if let Some(flag) = setting.flag {
                 let env = format!("WHARF_{}", flag.strip_prefix("--").unwrap().replace('-', "_").to_uppercase());

@@ -35,7 +35,7 @@ pub(super) fn schema() -> Value {
                 &PluginDocument::BAKES),
         }), vec![]),
         "isolation": word(
-            "reuse: an instance serves one call after the other while there is work (the default). fresh: every call has its own.",
+            "reuse: an instance serves one call after the other while there is work (the default). warm: it is also kept when there is none. fresh: every call has its own.",
             &ISOLATIONS),
         "config": config,
     });

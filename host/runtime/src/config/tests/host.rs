@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use wharf_core::grant::Namespaces;
 use wharf_core::plugin::Limits;
+use wharf_engine::{Caps, Compiler, EngineConfig};
 
 use crate::config::{
-    CeilingSettings, CheckpointSettings, ClusterPlugins, ElectionSettings, FailureSettings, InformerSettings, Layer, Origin, SETTINGS,
-    Settings, Way, control_socket, environment_table, example_yaml,
+    CeilingSettings, CheckpointSettings, ClusterPlugins, CompileSettings, ElectionSettings, EngineSettings, FailureSettings,
+    InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
 };
 use crate::lease::Timing;
 use crate::plugins::ceilings::Ceilings;
@@ -46,9 +47,19 @@ fn defaults() {
             requests_per_second: 200,
             log_lines_per_second: 500,
         },
-        engine_instances: 256,
-        engine_threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
-        tenant_weights: BTreeMap::new(),
+        engine: EngineSettings {
+            instances: 256,
+            threads: std::thread::available_parallelism().unwrap().get().saturating_sub(1).max(1),
+            tenant_weights: BTreeMap::new(),
+            calls_per_instance: 1000,
+            instance_age: Duration::from_secs(600),
+            keep_instances: Duration::from_secs(60),
+            keep_code: Duration::from_secs(60),
+            max_component: 64 << 20,
+            code_cache: 2 << 30,
+            guests: Caps::default(),
+            compile: CompileSettings { cpu: Duration::from_secs(60), deadline: Duration::from_secs(180), memory: 2 << 30, code: 1 << 30 },
+        },
         informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO, max_bytes: None },
         failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
         history_bytes: 128 << 10,
@@ -89,7 +100,7 @@ fn the_example_is_the_defaults() {
 fn weights_of_tenants() {
     let of = |text: &str| {
         let env = |name: &str| (name == "WHARF_TENANT_WEIGHTS").then(|| text.to_owned());
-        Settings::resolve(Layer::default(), &env, None).map(|(settings, _)| settings.tenant_weights)
+        Settings::resolve(Layer::default(), &env, None).map(|(settings, _)| settings.engine.tenant_weights)
     };
     let some = BTreeMap::from([("team-a".to_owned(), 3), ("team-b".to_owned(), 100)]);
     assert_eq!(of("team-a=3, team-b=100,").unwrap(), some);
@@ -97,6 +108,43 @@ fn weights_of_tenants() {
         let message = of(wrong).unwrap_err().to_string();
         assert!(message.contains("is no list of weights") && message.contains("WHARF_TENANT_WEIGHTS"), "{message}");
     }
+}
+
+/// What the settings say is what the engine is made with, and the defaults of both are the same.
+#[test]
+fn the_engine_is_told() {
+    let (defaults, _) = Settings::resolve(Layer::default(), &no_env, None).unwrap();
+    let own = EngineConfig { cache_dir: Some("/c".into()), compiler: Some(Compiler::this_program()), ..EngineConfig::default() };
+    assert_eq!(defaults.engine.config(Path::new("/c")), own);
+    let (_dir, path) = file(
+        "engine: {callsPerInstance: 7, instanceAge: 2m, keepInstances: 0s, keepCode: 3m, maxComponent: 1Mi, codeCache: 1Gi, guests: {\
+         startDeadline: 1s, startCpu: 20ms, hostCallBytes: 2Mi, handles: 50, tableElements: 3000, objectBytes: 3Mi, pageBytes: 5Mi, \
+         logLines: 9, events: 8}}\ncompile: {cpu: 2s, deadline: 4s, memory: 256Mi, code: 2Mi}\n",
+    );
+    let (settings, _) = Settings::resolve(Layer::default(), &no_env, Some(&path)).unwrap();
+    let second = Duration::from_secs(1);
+    let told = EngineConfig {
+        calls_per_instance: 7,
+        instance_age: 120 * second,
+        keep_idle: Duration::ZERO,
+        keep_mapped: 180 * second,
+        max_component_bytes: 1 << 20,
+        cache_bytes: 1 << 30,
+        caps: Caps {
+            start_deadline: second,
+            start_cpu: Duration::from_millis(20),
+            host_call_bytes: 2 << 20,
+            handles: 50,
+            table_elements: 3000,
+            object_bytes: 3 << 20,
+            page_bytes: 5 << 20,
+            log_lines: 9,
+            events: 8,
+        },
+        compiler: Some(Compiler { cpu: 2 * second, wall: 4 * second, memory: 256 << 20, code: 2 << 20, ..Compiler::this_program() }),
+        ..own
+    };
+    assert_eq!(settings.engine.config(Path::new("/c")), told);
 }
 
 /// Wherever the values come from.
@@ -155,7 +203,7 @@ fn flag_over_environment_over_file_over_default() {
     };
     let flags = Layer { log_level: Some("trace".to_owned()), data_directory: Some("/d".into()), ..Layer::default() };
     let (settings, origins) = Settings::resolve(flags, &env, Some(&path)).unwrap();
-    assert_eq!((settings.log_level.as_str(), settings.engine_instances, settings.engine_threads), ("trace", 8, 3));
+    assert_eq!((settings.log_level.as_str(), settings.engine.instances, settings.engine.threads), ("trace", 8, 3));
     assert_eq!((settings.drain_deadline, settings.allow_bare, settings.way.context), (Duration::from_secs(5), true, None));
     assert_eq!(settings.control_socket, Path::new("/d/wharf.sock"));
     assert_eq!(origins.of("logLevel"), Some(&Origin::Flag));
