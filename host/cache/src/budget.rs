@@ -12,7 +12,7 @@ use crate::store::Store;
 
 /// What an object costs beside its JSON: its place, its key, the indexes, and what the allocator
 /// leaves free (docs/sizing.md).
-const BESIDE: u64 = 900;
+pub(crate) const BESIDE: u64 = 900;
 
 /// What an object takes in memory, in bytes.
 pub(crate) fn cost(object: &Object) -> u64 {

@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 
 use serde::Serialize;
 use tokio::time::sleep;
-use wharf_runtime::admin::rows::{PluginUsage, UsageRow};
+use wharf_runtime::admin::rows::{MemoryRow, PluginUsage, UsageRow};
 
 use crate::args::{Output, SortBy, TopArgs};
 use crate::exit;
@@ -40,6 +40,7 @@ struct PluginTop {
     plugin: String,
     cpu_cores: f64,
     memory_bytes: u64,
+    memory: MemoryRow,
     calls_per_second: f64,
     failures_per_second: f64,
     instances: u64,
@@ -98,6 +99,7 @@ fn measure(before: UsageRow, now: &UsageRow) -> Top {
             plugin: row.plugin.clone(),
             cpu_cores: per_second(cpu),
             memory_bytes: row.memory_bytes,
+            memory: row.memory,
             calls_per_second: more(was.calls, row.calls),
             failures_per_second: more(was.failures, row.failures),
             instances: row.instances,
@@ -136,15 +138,19 @@ fn text(top: &Top, output: Output) -> Result<String, CliError> {
         Output::Json => format!("{:#}\n", value()?),
         Output::Yaml => host::yaml(&value()?)?,
         Output::Name => top.plugins.iter().map(|row| format!("plugin/{}\n", row.plugin)).collect(),
-        Output::Table | Output::Wide => tables(top),
+        Output::Table | Output::Wide => tables(top, output == Output::Wide),
     })
 }
 
-fn tables(top: &Top) -> String {
-    let mut plugins = Table::new(vec!["NAMESPACE", "NAME", "CPU(cores)", "MEMORY(bytes)", "CALLS/S", "FAILURES/S", "INSTANCES", "QUEUE"]);
+fn tables(top: &Top, wide: bool) -> String {
+    let mut names = vec!["NAMESPACE", "NAME", "CPU(cores)", "MEMORY(bytes)", "CALLS/S", "FAILURES/S", "INSTANCES", "QUEUE"];
+    if wide {
+        names.extend(["CODE", "LINEAR", "KEYS", "HISTORY", "BACKLOG", "CACHE"]);
+    }
+    let mut plugins = Table::new(names);
     for row in &top.plugins {
         let (namespace, name) = row.plugin.split_once('/').unwrap_or(("", &row.plugin));
-        plugins.row(vec![
+        let mut cells = vec![
             namespace.to_owned(),
             name.to_owned(),
             cores(row.cpu_cores),
@@ -153,7 +159,12 @@ fn tables(top: &Top) -> String {
             format!("{:.1}", row.failures_per_second),
             row.instances.to_string(),
             row.queue_depth.to_string(),
-        ]);
+        ];
+        if wide {
+            let MemoryRow { code, instances, keys, history, backlog, cache } = row.memory;
+            cells.extend([code, instances, keys, history, backlog, cache].map(bytes));
+        }
+        plugins.row(cells);
     }
     let mut host = Table::new(vec!["HOST", "CPU(cores)", "MEMORY(bytes)"]);
     host.row(vec!["wharf".to_owned(), cores(top.host.cpu_cores), bytes(top.host.memory_bytes)]);
@@ -187,7 +198,18 @@ mod tests {
 
     fn row(plugin: &str, revision: &str, calls: u64, cpu_seconds: f64) -> PluginUsage {
         let (plugin, revision) = (plugin.to_owned(), revision.to_owned());
-        PluginUsage { plugin, revision, calls, failures: calls / 10, cpu_seconds, memory_bytes: 3 << 19, instances: 1, queue_depth: 7 }
+        let memory = MemoryRow { code: 1 << 20, instances: 1 << 18, keys: 1 << 15, history: 1 << 17, backlog: 0, cache: 3 << 15 };
+        PluginUsage {
+            plugin,
+            revision,
+            calls,
+            failures: calls / 10,
+            cpu_seconds,
+            memory_bytes: 3 << 19,
+            memory,
+            instances: 1,
+            queue_depth: 7,
+        }
     }
 
     fn looks() -> (UsageRow, UsageRow) {
@@ -212,6 +234,9 @@ mod tests {
         HOST    CPU(cores)   MEMORY(bytes)
         wharf   375m         84Mi
         ");
+        let wide = text(&top, Output::Wide).unwrap();
+        assert!(wide.contains("QUEUE   CODE   LINEAR   KEYS   HISTORY   BACKLOG   CACHE\n"), "{wide}");
+        assert!(wide.contains("7       1Mi    256Ki    32Ki   128Ki     0Ki       96Ki\n"), "{wide}");
         assert_eq!(text(&top, Output::Name).unwrap(), "plugin/b/busy\nplugin/a/calm\nplugin/b/idle\n");
         let json: serde_json::Value = serde_json::from_str(&text(&top, Output::Json).unwrap()).unwrap();
         assert_eq!((&json["windowSeconds"], &json["plugins"][0]["callsPerSecond"]), (&2.0.into(), &250.0.into()));

@@ -223,6 +223,11 @@ impl Revision {
         self.bench.len()
     }
 
+    /// Bytes of machine code that are mapped for it: of what several revisions share each has its part.
+    pub fn code(&self) -> u64 {
+        self.artifact.mapped() / Arc::strong_count(&self.artifact).max(1) as u64
+    }
+
     /// What its instances have computed, and what memory they hold now.
     pub fn used(&self) -> Used {
         self.prepared.sums.now()

@@ -126,9 +126,9 @@ impl HostStatus {
                     parked_keys: plugin.stats.parked as u64,
                     backlog_bytes: plugin.stats.backlog_bytes as u64,
                     failing_keys: plugin.stats.failing as u64,
-                    history_bytes: plugin.stats.history_bytes as u64,
+                    history_bytes: plugin.stats.memory.history,
                     synced: plugin.stats.synced,
-                    memory_bytes: plugin.stats.used.memory,
+                    memory: plugin.stats.memory.parts().to_vec(),
                     instances: vec![("running", plugin.stats.queue.processing as u64), ("idle", plugin.stats.idle_instances as u64)],
                 });
             }
@@ -234,7 +234,8 @@ impl StatusSource for HostStatus {
             calls: status.stats.calls,
             failures: status.stats.failures,
             cpu_seconds: status.stats.used.cpu.as_secs_f64(),
-            memory_bytes: status.stats.used.memory,
+            memory_bytes: status.stats.memory.total(),
+            memory: status.stats.memory.into(),
             instances: (status.stats.queue.processing + status.stats.idle_instances) as u64,
             queue_depth: status.stats.queue.depth as u64,
         });

@@ -37,7 +37,7 @@ pub struct TopArgs {
 pub enum SortBy {
     /// Processor time of calls
     Cpu,
-    /// Memory of instances
+    /// Memory that a plugin holds
     Memory,
     /// Calls
     Calls,

@@ -29,6 +29,11 @@ impl<K: Clone + Eq + Hash, S: State> Side<K, S> {
         self.entries.len()
     }
 
+    /// Bytes of the table, without what its entries point to.
+    pub(super) fn bytes(&self) -> usize {
+        self.entries.capacity().saturating_mul(size_of::<(K, Entry<S>)>() + 1)
+    }
+
     /// Number of entries that are parked.
     pub(super) fn parked(&self) -> usize {
         self.parked

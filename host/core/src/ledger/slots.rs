@@ -67,6 +67,12 @@ impl Slots {
         self.len
     }
 
+    /// Bytes, allocated ones that are free included. Linear in the blocks of 64 keys.
+    pub(super) fn bytes(&self) -> usize {
+        let blocks = self.arrays.values().flat_map(|array| &array.blocks);
+        blocks.map(|block| size_of::<Block>() + block.values.capacity() * size_of::<Settled>()).sum()
+    }
+
     pub(super) fn get(&self, slot: Slot) -> Option<Settled> {
         let (block, at) = place(slot.index);
         self.arrays.get(&slot.array)?.blocks.get(block)?.get(at)

@@ -89,6 +89,11 @@ impl<K: Clone + Eq + Hash, S: State> Ledger<K, S> {
         self.side.len().saturating_add(self.slots.len())
     }
 
+    /// Bytes that it takes, without the keys and states that it shares with the store. Linear in the keys, at 64 a step.
+    pub fn bytes(&self) -> usize {
+        self.side.bytes().saturating_add(self.slots.bytes())
+    }
+
     /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::Memory;
+
 /// Where the rows come from. Called for each request; should answer within milliseconds.
 pub trait StatusSource: Send + Sync {
     /// All plugins, by namespace and name.
@@ -130,6 +132,30 @@ pub struct HostUsage {
     pub memory_bytes: u64,
 }
 
+/// What memory a plugin holds, in bytes; what plugins share is divided by those who share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryRow {
+    /// Machine code that is mapped.
+    pub code: u64,
+    /// Linear memory of its instances.
+    pub instances: u64,
+    /// Ledger and queue.
+    pub keys: u64,
+    /// What `wharf explain` shows.
+    pub history: u64,
+    /// Changes that it is still to be told of one by one.
+    pub backlog: u64,
+    /// Cached objects.
+    pub cache: u64,
+}
+
+impl From<Memory> for MemoryRow {
+    fn from(Memory { code, instances, keys, history, backlog, cache }: Memory) -> Self {
+        Self { code, instances, keys, history, backlog, cache }
+    }
+}
+
 /// What one plugin has used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -144,8 +170,10 @@ pub struct PluginUsage {
     pub failures: u64,
     /// Processor time of the serving revision, calls in flight included; begins anew with each revision.
     pub cpu_seconds: f64,
-    /// Memory of its instances now.
+    /// Memory that it holds now, all parts together.
     pub memory_bytes: u64,
+    /// The parts.
+    pub memory: MemoryRow,
     /// Instances now.
     pub instances: u64,
     /// Keys that could be worked on now.

@@ -41,6 +41,11 @@ pub trait Callee: Send + Sync + 'static {
         0
     }
 
+    /// Bytes of machine code that are mapped for it.
+    fn code(&self) -> u64 {
+        0
+    }
+
     /// What its calls have computed, and what memory it holds now.
     fn used(&self) -> Used {
         Used::default()
@@ -76,6 +81,10 @@ impl Callee for Revision {
 
     fn idle(&self) -> usize {
         Self::idle(self)
+    }
+
+    fn code(&self) -> u64 {
+        Self::code(self)
     }
 
     fn used(&self) -> Used {

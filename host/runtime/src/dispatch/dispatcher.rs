@@ -24,6 +24,7 @@ use super::callee::Callee;
 use super::every::{BACKLOG, Every};
 use super::history::History;
 use super::initial::Initial;
+use super::memory::Memory;
 use super::recall::Prior;
 use super::refusals::Refusals;
 use super::sources::Sources;
@@ -150,14 +151,14 @@ pub struct DispatcherStats {
     pub failing: usize,
     /// Do so many fail that the plugin is told of no further object?
     pub full: bool,
-    /// Bytes of the history.
-    pub history_bytes: usize,
     /// Instances that wait for the next call.
     pub idle_instances: usize,
     /// What the serving revision has computed, and what memory its instances hold.
     pub used: Used,
     /// Bytes of the changes that wait to be told one by one.
     pub backlog_bytes: usize,
+    /// What memory it holds.
+    pub memory: Memory,
     /// Calls that ended.
     pub calls: u64,
     /// ... without success.
@@ -332,14 +333,15 @@ impl Dispatcher {
         let queue = self.queue.stats();
         let synced = self.has_synced() && !self.subscribed().is_refused();
         let serving = self.serving();
+        let memory = self.memory();
         let state = self.state.lock();
         DispatcherStats {
             queue,
+            memory,
             ledger_entries: state.ledger.len(),
             parked: state.ledger.parked(),
             failing: state.ledger.failing(),
             full: state.ledger.is_full(&self.shared.policy),
-            history_bytes: self.history.bytes(),
             idle_instances: serving.as_ref().map_or(0, |serving| serving.revision.idle()),
             used: serving.as_ref().map_or_else(Used::default, |serving| serving.revision.used()),
             backlog_bytes: self.every.bytes(),

@@ -102,6 +102,11 @@ impl Subscribed {
         Self { kinds: kinds.collect() }
     }
 
+    /// Bytes of the stores that serve it, of each its part.
+    pub fn share(&self) -> u64 {
+        self.attached().map(|attached| attached.registration.share()).sum()
+    }
+
     /// Waits until the state of every watch is known: synced, sleeping (no such kind), or
     /// refused. Cancel safe.
     pub async fn settle(&self) {

@@ -16,7 +16,7 @@ use super::resources::Resources;
 use super::told::Note;
 use super::writer::{AT_ONCE, LOOK, SETTLE, SLOW, Writer};
 use crate::clock::Clock;
-use crate::dispatch::{DispatcherStats, InVain};
+use crate::dispatch::{DispatcherStats, InVain, Memory};
 use crate::plugins::progress::Step;
 use crate::plugins::{Origin, PluginState, PluginStatus, Refusal};
 use crate::telemetry::logging::capture;
@@ -29,7 +29,7 @@ pub(super) fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         parked: 4,
         failing: 0,
         full: false,
-        history_bytes: 0,
+        memory: Memory::default(),
         idle_instances: 0,
         used: wharf_engine::Used::default(),
         backlog_bytes: 0,

@@ -86,7 +86,7 @@ fn host() -> Arc<Metrics> {
             backlog_bytes: 0,
             failing_keys: 3,
             history_bytes: 4096,
-            memory_bytes: 1 << 20,
+            memory: vec![("code", 3 << 20), ("instances", 1 << 20)],
             instances: vec![("running", 1)],
             synced: true,
         });
@@ -152,6 +152,7 @@ fn labels_are_bounded() {
         "state",
         "name",
         "controller",
+        "part",
         "priority",
         "code",
         "method",
@@ -189,7 +190,7 @@ fn removal_leaves_nothing_but_what_is_pulled() {
         .into_iter()
         .chain([
             "wharf_instances",
-            "wharf_instance_memory_bytes",
+            "wharf_plugin_memory_bytes",
             "wharf_ledger_entries",
             "wharf_parked_keys",
             "wharf_failing_keys",

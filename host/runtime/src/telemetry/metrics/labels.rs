@@ -42,6 +42,8 @@ label_sets! {
     OfLevel { plugin: Arc<str>, level: &'static str }
     /// Instances by what they do.
     OfInstances { plugin: Arc<str>, state: &'static str }
+    /// Memory by what it is for.
+    OfPart { plugin: Arc<str>, part: &'static str }
     /// A workqueue, labelled as client-go does.
     OfQueue { name: Arc<str>, controller: Arc<str> }
     /// The waiting keys of one priority.

@@ -15,7 +15,7 @@ use wharf_core::Gvk;
 use wharf_queue::LOW;
 
 use super::kind_label;
-use super::labels::{OfController, OfDepth, OfInstances, OfKind, OfPlugin, OfQueue};
+use super::labels::{OfController, OfDepth, OfInstances, OfKind, OfPart, OfPlugin, OfQueue};
 
 /// What the sources say at one scrape.
 #[derive(Debug, Default)]
@@ -106,8 +106,8 @@ pub struct PluginSample {
     pub synced: bool,
     /// Bytes of the changes that it is still to be told of one by one.
     pub backlog_bytes: u64,
-    /// Bytes of memory of its instances.
-    pub memory_bytes: u64,
+    /// Bytes of memory, by what they are for.
+    pub memory: Vec<(&'static str, u64)>,
     /// Instances by state, for example `running`.
     pub instances: Vec<(&'static str, u64)>,
 }
@@ -249,8 +249,11 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
         p.instances.iter().map(move |(state, number)| (labels(*state), *number))
     });
     gauge(encoder, "wharf_instances", "Instances of the plugin's component, by state", instances)?;
-    let memory = plugins.iter().map(|p| (labels(p), p.memory_bytes));
-    gauge(encoder, "wharf_instance_memory_bytes", "Memory of the instances of the revision that serves, idle ones included", memory)?;
+    let memory = plugins.iter().flat_map(|p| {
+        let labels = |part| OfPart { plugin: Arc::clone(&p.plugin), part };
+        p.memory.iter().map(move |(part, bytes)| (labels(*part), *bytes))
+    });
+    gauge(encoder, "wharf_plugin_memory_bytes", "Memory that the plugin holds, by what it is for", memory)?;
     let entries = plugins.iter().map(|p| (labels(p), p.ledger_entries));
     gauge(encoder, "wharf_ledger_entries", "Objects that the plugin was told about", entries)?;
     let parked = plugins.iter().map(|p| (labels(p), p.parked_keys));
