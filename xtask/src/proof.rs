@@ -11,6 +11,7 @@ mod informers;
 mod kill;
 mod languages;
 mod peers;
+mod soak;
 mod swap;
 mod teams;
 mod watch_faults;
@@ -34,11 +35,12 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "informers" => informers::run(root),
         "kill" => kill::run(root),
         "languages" => languages::run(root),
+        "soak" => soak::run(root),
         "swap" => swap::run(root),
         "teams" => teams::run(root),
         "watch-faults" => watch_faults::run(root),
         _ => bail!(
-            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, idle, informers, kill, languages, swap, teams, watch-faults"
+            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, idle, informers, kill, languages, soak, swap, teams, watch-faults"
         ),
     }
 }

@@ -126,7 +126,9 @@ async fn one(case: &Case) -> Result<Measured> {
     }
     let kept = format!("{}s", KEPT.as_secs());
     let config = data.path().join("host.yaml");
-    fs::write(&config, json!({"engine": {"keepInstances": kept, "keepCode": kept}}).to_string())?;
+    let engine = json!({"keepInstances": kept, "keepCode": kept});
+    let text = json!({"apiVersion": "config.wharf.dev/v1alpha1", "kind": "HostConfiguration", "engine": engine});
+    fs::write(&config, text.to_string())?;
     let mut host = Host::start(HostOptions {
         plugins: plugins.path().to_owned(),
         kubeconfig: cluster.kubeconfig(),
