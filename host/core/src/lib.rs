@@ -38,7 +38,7 @@ pub use object::{Object, ObjectError};
 pub use outcome::{Failure, Fault, Outcome, Strike};
 pub use own::OwnWrites;
 pub use pointer::Pointer;
-pub use printable::printable;
+pub use printable::{print, printable};
 pub use reason::Reason;
 pub use selector::Selector;
 pub use trim::Trim;

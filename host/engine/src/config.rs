@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wasmtime::{
-    Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ProfilingStrategy, RegallocAlgorithm, Strategy,
-    WasmBacktraceDetails,
+    Config, Enabled, InstanceAllocationStrategy, ModuleVersionStrategy, OptLevel, PoolingAllocationConfig, ProfilingStrategy,
+    RegallocAlgorithm, Strategy, WasmBacktraceDetails,
 };
 
+use crate::WASMTIME_VERSION;
 use crate::compiler::Compiler;
 use crate::limits::{MAX_FRAMES, MAX_MEMORY_BYTES};
 
@@ -156,6 +157,8 @@ pub(crate) fn compiler_config(level: Compile) -> Config {
 /// loads must agree on all of it.
 fn code_settings(c: &mut Config) {
     c.strategy(Strategy::Cranelift).cranelift_opt_level(OptLevel::Speed);
+    // Of itself wasmtime takes code of all patch versions for its own, also of those before a fix of the compiler.
+    let _short = c.module_version(ModuleVersionStrategy::Custom(WASMTIME_VERSION.to_owned()));
     // One compilation never takes all cores from the guests.
     c.parallel_compilation(false);
     c.epoch_interruption(true).consume_fuel(false);

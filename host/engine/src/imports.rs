@@ -5,6 +5,7 @@ use wharf_core::{Grants, Reason};
 
 use crate::failure::LoadError;
 use crate::host::wasi;
+use crate::limits::clean;
 
 /// Interfaces that every plugin may import.
 const FREE: [&str; 5] = ["wharf:plugin/config", "wharf:plugin/event", "wharf:plugin/log", "wharf:plugin/system", "wharf:plugin/types"];
@@ -12,6 +13,11 @@ const CLUSTER: &str = "wharf:plugin/cluster";
 /// Words that no document is accepted with: which kinds are meant an import does not say, and a grant of another one would open
 /// the interface and let every call fail.
 const CLUSTER_FORM: &str = "- cluster: {apiVersion: GROUP/VERSION, kind: KIND, verbs: [VERB], namespaces: [NAMESPACE]}";
+
+/// Imports that a message names; who imports more has not made a mistake.
+const MAX_LINES: usize = 20;
+/// Bytes of such a name.
+const MAX_NAME: usize = 256;
 
 /// Checks the imports of a component against the grants of a document.
 ///
@@ -22,7 +28,9 @@ pub(crate) fn check(imports: &[String], grants: &Grants) -> Result<(), LoadError
     let mut unknown = Vec::new();
     let mut missing = Vec::new();
     for import in imports {
-        match offered(import) {
+        let offer = offered(import);
+        let import = clean(import, MAX_NAME);
+        match offer {
             Offer::Always => {}
             Offer::Cluster if !grants.cluster.is_empty() => {}
             Offer::Cluster => {
@@ -47,7 +55,12 @@ pub(crate) fn check(imports: &[String], grants: &Grants) -> Result<(), LoadError
         if !message.is_empty() {
             message.push('\n');
         }
+        let more = lines.len().saturating_sub(MAX_LINES);
+        let lines: Vec<String> = lines.into_iter().take(MAX_LINES).collect();
         message.push_str(&format!("the component imports what is {title}:\n  {}", lines.join("\n  ")));
+        if more > 0 {
+            message.push_str(&format!("\n  and {more} more"));
+        }
     }
     Err(LoadError::new(reason, message))
 }
@@ -92,6 +105,14 @@ mod tests {
         let grant = ClusterGrant { kind: Gvk::new("", "v1", "ConfigMap"), verbs: vec![Verb::Get], namespaces: Namespaces::All };
         let grants = Grants { cluster: if granted { vec![grant] } else { Vec::new() } };
         super::check(&imports.iter().map(|i| (*i).to_owned()).collect::<Vec<_>>(), &grants)
+    }
+
+    #[test]
+    fn the_message_is_short_however_much_is_imported() {
+        let many: Vec<String> = (0..10_000).map(|i| format!("a:b/{}{i}@1.0.0", "long".repeat(100))).collect();
+        let error = super::check(&many, &Grants::default()).unwrap_err();
+        assert!(error.reason == Reason::ImportUnknown && error.message.len() < 8192, "{}", error.message.len());
+        assert!(error.message.ends_with("\n  and 9980 more"), "{}", error.message);
     }
 
     #[test]

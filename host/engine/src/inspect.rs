@@ -54,8 +54,14 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
 
 /// Like [`inspect`], for bytes that must be a component.
 pub(crate) fn inspect_component(wasm: &[u8]) -> Result<Inspection, LoadError> {
+    must_be_component(wasm)?;
+    inspect(wasm)
+}
+
+/// Looks at the first bytes only.
+pub(crate) fn must_be_component(wasm: &[u8]) -> Result<(), LoadError> {
     let what = match kind_of(wasm) {
-        BinaryKind::Component => return inspect(wasm),
+        BinaryKind::Component => return Ok(()),
         BinaryKind::CoreModule => "a WebAssembly core module, not a component",
         BinaryKind::Other if wasm.is_empty() => "an empty file",
         BinaryKind::Other => "no WebAssembly at all",
@@ -63,11 +69,11 @@ pub(crate) fn inspect_component(wasm: &[u8]) -> Result<Inspection, LoadError> {
     Err(LoadError::new(Reason::ComponentInvalid, format!("this is {what}")))
 }
 
-/// The same of a component that is known to be valid, as its compiled code was found by this digest: nothing is checked again.
-pub(crate) fn inspect_known(wasm: &[u8], digest: &str) -> Option<Inspection> {
+/// The same of a component that is known to be valid, because it was compiled: nothing is checked again.
+pub(crate) fn inspect_known(wasm: &[u8], digest: &str) -> Result<Inspection, LoadError> {
     let mut inspection = of(wasm, digest.to_owned());
-    read(wasm, &mut inspection).ok()?;
-    (inspection.kind == BinaryKind::Component).then_some(inspection)
+    read(wasm, &mut inspection).map_err(|e| invalid(&e))?;
+    Ok(inspection)
 }
 
 fn of(wasm: &[u8], digest: String) -> Inspection {

@@ -300,17 +300,13 @@ fn thread_nanos() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// At most `max` bytes of a guest's text, with control characters escaped: what goes to logs
+/// At most `max` bytes of a guest's text, with escapes as `printable` has them: what goes to logs
 /// and statuses must not be able to fake a line.
 pub(crate) fn clean(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     for c in text.chars() {
         let before = out.len();
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
+        wharf_core::print(c, &mut out);
         if out.len() > max {
             out.truncate(before);
             out.push('…');

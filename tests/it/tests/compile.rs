@@ -37,6 +37,24 @@ async fn what_is_compiled_there_runs_here() -> Result<()> {
     Ok(())
 }
 
+/// Strangers' bytes are checked in that process, and the reason is the same.
+#[tokio::test]
+async fn what_is_not_valid_is_said_to_be_so() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let engine = engine(folder.path(), Some(compiler()?))?;
+    let mut cut = std::fs::read(paths::guest("probe")?)?;
+    cut.truncate(cut.len() / 2);
+    for (bytes, message) in [
+        (cut, "the component is not valid: "),
+        (wat::parse_str("(component (core module (func (result i32))))")?, "the component is not valid: type mismatch"),
+        (wat::parse_str("(module)")?, "this is a WebAssembly core module"),
+    ] {
+        let error = engine.load(bytes.into()).await.err().context("it was taken")?;
+        assert!(error.reason == Reason::ComponentInvalid && error.message.starts_with(message), "{error:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn bombs_end_with_their_process() -> Result<()> {
     let folder = tempfile::tempdir()?;

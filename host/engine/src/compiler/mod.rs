@@ -5,6 +5,7 @@
 //! process, and is one component's [`Reason::CompileFailed`](wharf_core::Reason).
 
 mod child;
+mod confine;
 mod process;
 
 use std::ffi::OsString;

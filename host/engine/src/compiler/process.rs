@@ -52,7 +52,7 @@ pub(super) async fn run(compiler: &Compiler, wasm: Arc<[u8]>, level: Compile, ou
         io::Result::Ok((said?, child.wait().await?))
     });
     match ended.await {
-        Ok(Ok((said, status))) => judge(compiler, status, said),
+        Ok(Ok((said, status))) => judge(compiler, status, &said),
         Ok(Err(error)) => Err(failed(format!("the compiler could not be followed: {error}"))),
         // Dropping the child kills it.
         Err(_) => Err(failed(format!("compiling took longer than {} s", compiler.wall.as_secs()))),
@@ -81,13 +81,19 @@ fn bound(child: &Child, compiler: &Compiler) -> io::Result<()> {
     Ok(())
 }
 
-fn judge(compiler: &Compiler, status: ExitStatus, said: String) -> Result<(), Failure> {
+fn judge(compiler: &Compiler, status: ExitStatus, said: &str) -> Result<(), Failure> {
     let (mib, signal) = (|bytes: u64| bytes >> 20, status.signal());
     let is = |one: Signal| signal == Some(one.as_raw());
-    let detail = if said.is_empty() { status.to_string() } else { said };
+    let detail = if said.is_empty() { status.to_string() } else { said.to_owned() };
     Err(match status.code().map(u8::try_from) {
-        Some(Ok(0)) => return Ok(()),
-        Some(Ok(child::BAD_COMPONENT)) => failed(detail),
+        Some(Ok(0)) => {
+            if !said.is_empty() {
+                tracing::warn!(said, "the compiler");
+            }
+            return Ok(());
+        }
+        Some(Ok(child::INVALID)) => Failure::Component(LoadError::new(Reason::ComponentInvalid, detail)),
+        Some(Ok(child::FAILED)) => failed(detail),
         Some(Ok(child::IO)) => Failure::Output(detail),
         _ if is(Signal::XCPU) => failed(format!("compiling needs more than {} s of processor time", compiler.cpu.as_secs())),
         _ if is(Signal::XFSZ) => failed(format!("its machine code has more than {} MiB", mib(compiler.code))),
