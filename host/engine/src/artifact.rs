@@ -34,6 +34,8 @@ pub struct Artifact {
     inspection: Inspection,
     from_cache: bool,
     compile_time: Duration,
+    /// As long as somebody has them.
+    bytes: Mutex<Weak<[u8]>>,
 }
 
 impl std::fmt::Debug for Artifact {
@@ -82,6 +84,16 @@ impl Artifact {
     /// a language with it, which an instance has to set up and to page in.
     pub fn dear(&self) -> bool {
         self.inspection.size >= DEAR_BYTES
+    }
+
+    /// The bytes that it was made of, from whoever has them already: plugins of one component need not have a copy each.
+    pub fn share(&self, wasm: Arc<[u8]>) -> Arc<[u8]> {
+        let mut bytes = self.bytes.lock();
+        if let Some(had) = bytes.upgrade() {
+            return had;
+        }
+        *bytes = Arc::downgrade(&wasm);
+        wasm
     }
 
     /// Bytes of its machine code and what belongs to it; 0 while it is not mapped.
@@ -200,7 +212,14 @@ impl Artifacts {
         }
         let permits = permits(&component);
         let code = Arc::new(Code::new(Arc::clone(&self.linker), component, file));
-        let artifact = Arc::new(Artifact { code, permits, inspection, from_cache, compile_time: started.elapsed() });
+        let artifact = Arc::new(Artifact {
+            code,
+            permits,
+            inspection,
+            from_cache,
+            compile_time: started.elapsed(),
+            bytes: Mutex::new(Weak::<[u8; 0]>::new()),
+        });
         loaded.insert(artifact.digest().to_owned(), Arc::downgrade(&artifact));
         artifact
     }

@@ -31,6 +31,7 @@ pub mod sources;
 pub mod stage;
 mod task;
 mod trial;
+mod writes;
 
 pub use desired::{Desired, Origin, Refusal, Wish, Wishes};
 pub use registry::{PluginState, PluginStatus, Registry};

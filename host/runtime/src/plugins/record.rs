@@ -11,6 +11,7 @@ use wharf_core::plugin::{PluginDocument, PluginName, read_document};
 use super::book::{Book, Kept, Standing, now};
 use super::desired::Refusal;
 use super::revisions::Revisions;
+use super::writes::{Component, Write};
 use crate::dispatch::Numbers;
 use crate::lease::Tenure;
 
@@ -148,21 +149,16 @@ impl Record {
         self.failing || self.revisions.is_none()
     }
 
-    async fn save(&mut self, component: Option<(String, Arc<[u8]>)>) {
+    async fn save(&mut self, component: Option<Component>) {
         // Until this host leads the book is another one's; and what is not known is not written over.
         if !self.tenure.owns() || self.unread.is_some() {
             return;
         }
-        let (name, mut book, tenure) = (self.name.clone(), self.book.clone(), self.tenure.clone());
-        let saved = self.ask(move |revisions| {
-            // It may have waited for a thread.
-            if !tenure.owns() {
-                return Ok(None);
-            }
-            let component = component.as_ref().map(|(digest, wasm)| (digest.as_str(), &**wasm));
-            revisions.save(&name, &mut book, component).map(|()| Some(book))
-        });
-        if let Some(Ok(Some(book))) = saved.await {
+        let Some(revisions) = self.revisions.clone() else { return };
+        let write = Write { plugin: self.name.clone(), book: self.book.clone(), component, tenure: self.tenure.clone() };
+        let saved = revisions.writes.write(&revisions, write).await;
+        self.note(saved.as_ref().err());
+        if let Ok(Some(book)) = saved {
             self.book = book;
         }
     }
@@ -175,7 +171,11 @@ impl Record {
         let revisions = self.revisions.clone()?;
         let asked = tokio::task::spawn_blocking(move || ask(&revisions)).await;
         let result = asked.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        let failed = result.as_ref().err();
+        self.note(result.as_ref().err());
+        Some(result)
+    }
+
+    fn note(&mut self, failed: Option<&std::io::Error>) {
         if let Some(error) = failed.filter(|_| !self.failing) {
             tracing::error!(
                 target: "wharf::plugin", plugin = %self.name, reason = %Reason::RevisionsUnusable, %error, hint = Reason::RevisionsUnusable.hint(),
@@ -183,7 +183,6 @@ impl Record {
             );
         }
         self.failing = failed.is_some();
-        Some(result)
     }
 }
 

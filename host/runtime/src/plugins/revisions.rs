@@ -5,6 +5,7 @@
 //! the old one or the new one; a component is named by its digest, which is checked when it is
 //! read. One that no book names any more is removed. All calls block. Never decides which revision serves.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -17,18 +18,19 @@ use wharf_core::plugin::PluginName;
 
 use super::book::Book;
 use super::named::Named;
+use super::writes::Writes;
 
 /// A larger book is none of ours.
 const MAX_BOOK: u64 = 64 << 20;
 
 /// The revisions of all plugins of a host.
-#[derive(Debug)]
 pub struct Revisions {
     folder: PathBuf,
     keep: usize,
     /// One writer at a time: a component that is written must not be removed before its book is. `None` until the first
     /// write: on standby the books are another host's, and change.
     turn: Mutex<Option<Named>>,
+    pub(super) writes: Writes,
 }
 
 impl Revisions {
@@ -37,10 +39,11 @@ impl Revisions {
     /// # Errors
     /// The folder cannot be made.
     pub fn open(folder: &Path, keep: usize) -> io::Result<Self> {
-        for folder in [folder.to_owned(), folder.join("components")] {
+        let revisions = Self { folder: folder.to_owned(), keep, turn: Mutex::default(), writes: Writes::default() };
+        for folder in [folder.to_owned(), revisions.components()] {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        Ok(Self { folder: folder.to_owned(), keep, turn: Mutex::default() })
+        Ok(revisions)
     }
 
     /// The plugins that something is kept of.
@@ -77,19 +80,62 @@ impl Revisions {
     /// # Errors
     /// It was not written; the old book stands.
     pub fn save(&self, plugin: &PluginName, book: &mut Book, component: Option<(&str, &[u8])>) -> io::Result<()> {
+        let mut page = Page { plugin, book, component, done: Ok(()) };
+        self.save_all(std::slice::from_mut(&mut page));
+        page.done
+    }
+
+    /// The same for the books of many plugins, which wait for the disk together.
+    pub(super) fn save_all(&self, pages: &mut [Page<'_>]) {
         let mut turn = self.turn.lock();
-        let named = self.named(&mut turn)?;
-        book.shorten(self.keep);
-        if let Some((digest, wasm)) = component {
-            let path = self.component_path(digest).ok_or_else(|| invalid("a digest that is none"))?;
-            if !path.exists() {
-                write(&path, wasm)?;
+        let mut named = self.named(&mut turn);
+        let mut components = BTreeMap::new();
+        let drafts = pages.iter_mut().map(|page| {
+            named.as_ref().map_err(shared)?;
+            self.drafts(page, &mut components)
+        });
+        let drafts: Vec<io::Result<Draft>> = drafts.collect();
+        let components: Vec<Draft> = components.into_values().collect();
+        // No book names a component that is not there.
+        let put = self.sync(components.iter().chain(drafts.iter().flatten())).and_then(|()| {
+            components.iter().try_for_each(Draft::publish)?;
+            if components.is_empty() { Ok(()) } else { sync(&self.components()) }
+        });
+        let published: Vec<io::Result<()>> =
+            drafts.into_iter().map(|draft| draft.and_then(|draft| put.as_ref().map_err(shared).and_then(|()| draft.publish()))).collect();
+        let synced = sync(&self.folder);
+        for (page, done) in pages.iter_mut().zip(published) {
+            page.done = done.and_then(|()| synced.as_ref().map_err(shared).copied());
+            if let (Ok(()), Ok(named)) = (&page.done, &mut named) {
+                self.remove(named.names(page.plugin, page.book.revisions.iter().map(|kept| kept.digest.clone())));
             }
         }
-        let bytes = serde_json::to_vec_pretty(&book).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
-        write(&self.book(plugin), &bytes)?;
-        self.remove(named.names(plugin, book.revisions.iter().map(|kept| kept.digest.clone())));
-        Ok(())
+    }
+
+    /// Writes what is to take its place, beside it. A component that several have is written once.
+    fn drafts(&self, page: &mut Page<'_>, components: &mut BTreeMap<PathBuf, Draft>) -> io::Result<Draft> {
+        page.book.shorten(self.keep);
+        if let Some((digest, wasm)) = page.component {
+            let path = self.component_path(digest).ok_or_else(|| invalid("a digest that is none"))?;
+            if !path.exists() && !components.contains_key(&path) {
+                components.insert(path.clone(), Draft::write(path, wasm)?);
+            }
+        }
+        let bytes = serde_json::to_vec_pretty(&page.book).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        Draft::write(self.book(page.plugin), &bytes)
+    }
+
+    /// Waits until drafts are on the disk: one or two by themselves, many with all that there is.
+    fn sync<'a>(&self, drafts: impl Iterator<Item = &'a Draft>) -> io::Result<()> {
+        let drafts: Vec<_> = drafts.collect();
+        if drafts.len() > 2 {
+            return Ok(rustix::fs::syncfs(File::open(&self.folder)?)?);
+        }
+        drafts.into_iter().try_for_each(|draft| sync(&draft.beside))
+    }
+
+    fn components(&self) -> PathBuf {
+        self.folder.join("components")
     }
 
     /// The bytes of a component.
@@ -124,7 +170,7 @@ impl Revisions {
     pub fn sweep(&self) -> io::Result<()> {
         let mut turn = self.turn.lock();
         let named = self.named(&mut turn)?;
-        for entry in fs::read_dir(self.folder.join("components"))? {
+        for entry in fs::read_dir(self.components())? {
             let path = entry?.path();
             let hex = path.file_name().and_then(|file| file.to_str()).and_then(|file| file.strip_suffix(".wasm"));
             if named.all_known() && !hex.is_some_and(|hex| named.contains(&format!("sha256:{hex}"))) {
@@ -175,7 +221,7 @@ impl Revisions {
 
     fn component_path(&self, digest: &str) -> Option<PathBuf> {
         let hex = digest.strip_prefix("sha256:").filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        Some(self.folder.join("components").join(format!("{hex}.wasm")))
+        Some(self.components().join(format!("{hex}.wasm")))
     }
 }
 
@@ -188,18 +234,40 @@ fn invalid(why: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// A crash leaves what was there, or all of this. Only the host's user can read it: a document may
-/// have secrets in its configuration.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
+/// The book of one plugin that is to be written, and how that ended.
+pub(super) struct Page<'a> {
+    pub(super) plugin: &'a PluginName,
+    pub(super) book: &'a mut Book,
+    pub(super) component: Option<(&'a str, &'a [u8])>,
+    pub(super) done: io::Result<()>,
+}
+
+/// A file beside its place. A crash leaves what was there, or all of this.
+struct Draft {
+    beside: PathBuf,
+    path: PathBuf,
+}
+
+impl Draft {
+    /// Only the host's user can read it: a document may have secrets in its configuration.
+    fn write(path: PathBuf, bytes: &[u8]) -> io::Result<Self> {
+        let beside = path.with_extension("new");
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?.write_all(bytes)?;
+        Ok(Self { beside, path })
     }
+
+    fn publish(&self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.path)
+    }
+}
+
+fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// An error that several have.
+fn shared(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
 }
 
 #[cfg(test)]
@@ -222,6 +290,28 @@ mod tests {
             standing,
             message: String::new(),
         }
+    }
+
+    #[test]
+    fn many_are_written_together_and_each_has_its_own_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let revisions = Revisions::open(folder.path(), 2).unwrap();
+        let names: Vec<PluginName> = (0..20).map(|i| PluginName::new("team-a", &format!("p{i}")).unwrap()).collect();
+        let mut books: Vec<Book> =
+            names.iter().map(|_| Book { revisions: vec![kept(1, Standing::Good, b"one")], ..Book::default() }).collect();
+        let (one, junk) = (digest(b"one"), "sha256:junk".to_owned());
+        let pages = names.iter().zip(&mut books).enumerate();
+        let mut pages: Vec<Page<'_>> = pages
+            .map(|(i, (plugin, book))| Page { plugin, book, component: Some((if i == 3 { &junk } else { &one }, b"one")), done: Ok(()) })
+            .collect();
+        revisions.save_all(&mut pages);
+        for (i, page) in pages.iter().enumerate() {
+            assert_eq!(page.done.is_ok(), i != 3, "{i}");
+            assert_eq!(revisions.load(page.plugin).unwrap().revisions.len(), usize::from(i != 3));
+        }
+        assert_eq!(revisions.component(&one).unwrap(), b"one");
+        let left = fs::read_dir(folder.path()).unwrap().filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "new"));
+        assert_eq!(left.count(), 0);
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl Stage {
         if !artifact.from_cache() {
             self.metrics.compiled(artifact.compile_time());
         }
+        let wasm = artifact.share(wasm);
         Ok(Loaded { artifact, wasm })
     }
 
