@@ -43,7 +43,7 @@ pub enum Command {
     Compile(CompileArgs),
     /// Call a component once, without a cluster, and show what it did
     Invoke(Box<InvokeArgs>),
-    /// Show plugins, failures, informers or queues of a running host, or objects of the cluster
+    /// Show plugins, failures, failed calls, informers or queues of a running host, or objects of the cluster
     Get(Box<GetArgs>),
     /// Say why a plugin was or was not called for an object
     Explain(ExplainArgs),
@@ -255,11 +255,11 @@ pub enum InspectOutput {
 /// `wharf get`.
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// plugins, failures, revisions, informers or queues of a running host; or kinds of the cluster, as kubectl
+    /// plugins, failures, failedcalls, revisions, informers or queues of a running host; or kinds of the cluster, as kubectl
     /// takes them: `cm`, `deployments.apps`, `pods,services`, `pod/NAME`
     #[arg(value_name = "KIND")]
     pub what: String,
-    /// Only what has these names; for failures: only those of this plugin
+    /// Only what has these names; for failures: only those of this plugin; for failedcalls: a plugin, and maybe a key
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// After the list, print each change until the command is stopped

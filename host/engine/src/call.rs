@@ -14,6 +14,7 @@ use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 use crate::bindings::Controller;
 use crate::code::Linked;
 use crate::config::Caps;
+use crate::activity::Activity;
 use crate::convert;
 use crate::engine::Slot;
 use crate::failure::{Phase, Stop, strike, text_of};
@@ -59,13 +60,13 @@ pub(crate) enum Answer {
 }
 
 /// What a call cost.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
     pub(crate) own: Duration,
     pub(crate) peak_memory: u64,
-    pub(crate) host_calls: u32,
+    pub(crate) activity: Activity,
     pub(crate) log_lines: u32,
     pub(crate) log_dropped: u32,
     pub(crate) reused: bool,
@@ -121,7 +122,7 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<Cpu
         cpu,
         own: cpu.saturating_add(meter.take_rested()),
         peak_memory: ctx.limiter.peak(),
-        host_calls: ctx.host_calls,
+        activity: ctx.watched.end(),
         log_lines,
         log_dropped,
         reused,

@@ -10,6 +10,7 @@
 //! What a guest may do to the outside goes through [`Ports`], after its grants were checked
 //! here. This crate knows no Kubernetes client, no queue and no store.
 
+mod activity;
 mod artifact;
 mod bindings;
 mod call;
@@ -34,6 +35,7 @@ mod scheduler;
 mod task;
 mod used;
 
+pub use activity::{Activity, HostFunction, Request, Requests};
 pub use artifact::Artifact;
 pub use compiler::{Compiler, compile_stdin};
 pub use config::{Caps, Compile, EngineConfig};

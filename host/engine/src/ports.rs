@@ -219,6 +219,23 @@ pub enum ApiError {
     TooLarge,
 }
 
+impl ApiError {
+    /// The contract's word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::NotGranted(_) => "not-granted",
+            Self::Forbidden(_) => "forbidden",
+            Self::NotFound => "not-found",
+            Self::Conflict(_) => "conflict",
+            Self::AlreadyExists => "already-exists",
+            Self::Invalid(_) => "invalid",
+            Self::Throttled(_) => "throttled",
+            Self::Unavailable(_) => "unavailable",
+            Self::TooLarge => "too-large",
+        }
+    }
+}
+
 /// What a plugin can reach, after its grants were checked.
 ///
 /// The async methods run on the runtime from which [`Revision::call`](crate::Revision::call)

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use wharf_core::plugin::{Isolation, Limits, PluginName};
 use wharf_core::{Delivery, Failure, Grants, Outcome, Reason, Strike};
 
+use crate::activity::Activity;
 use crate::artifact::Artifact;
 use crate::call::{self, Answer, Job, Prepared, Source, Usage};
 use crate::engine::{Engine, Keeper};
@@ -55,8 +56,8 @@ pub struct CallReport {
     pub own: Duration,
     /// The most memory that the instance had, in bytes.
     pub peak_memory: u64,
-    /// Calls of the guest to interfaces of `wharf:plugin`.
-    pub host_calls: u32,
+    /// What the guest called and asked for.
+    pub activity: Activity,
     /// Log lines that were handed on.
     pub log_lines: u32,
     /// Log lines that were dropped because there were too many.
@@ -295,9 +296,9 @@ fn report((answer, usage): (Result<Answer, Strike>, Usage)) -> CallReport {
         Answer::Handled(result) => Ok(result),
         Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
     });
-    let Usage { wall, cpu, own, peak_memory, host_calls, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
+    let Usage { wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
     let waited_instance = waited_slot;
-    CallReport { result, wall, cpu, own, peak_memory, host_calls, log_lines, log_dropped, reused, waited_instance, waited_turns }
+    CallReport { result, wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_instance, waited_turns }
 }
 
 fn lost(why: Lost, started: Instant, waited_slot: Duration) -> (Result<Answer, Strike>, Usage) {

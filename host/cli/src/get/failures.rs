@@ -44,13 +44,17 @@ pub(super) fn name(row: &Value) -> String {
     format!("{} {}", row.plugin, key(&row))
 }
 
-/// As `wharf retry` and `wharf explain` take it.
 fn key(row: &FailureRow) -> String {
-    let kind = match row.api_version.split_once('/') {
-        Some((group, _)) => format!("{}.{group}", row.kind),
-        None => row.kind.clone(),
+    key_of(&row.api_version, &row.kind, &row.namespace, &row.name)
+}
+
+/// As `wharf retry`, `wharf explain` and `wharf get failedcalls` take it.
+pub(super) fn key_of(api_version: &str, kind: &str, namespace: &str, name: &str) -> String {
+    let kind = match api_version.split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}"),
+        None => kind.to_owned(),
     };
-    if row.namespace.is_empty() { format!("{kind}/{}", row.name) } else { format!("{kind}/{}/{}", row.namespace, row.name) }
+    if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::follow::follow;
 use super::rows::{Rows, informers, items, plugins, queues, word};
-use super::{failures, question, revisions};
+use super::{failed_calls, failures, question, revisions};
 use crate::args::{HostArgs, LookArgs, Output};
 use crate::exit;
 use crate::host::{self, Host, until_ended};
@@ -18,13 +18,14 @@ pub(super) enum What {
     Informers,
     Queues,
     Failures,
+    FailedCalls,
     Revisions,
 }
 
 /// What is asked of a host.
 pub(super) struct HostAsk {
     pub(super) what: What,
-    /// Names of rows; of failures and revisions that of a plugin.
+    /// Names of rows; of failures and revisions that of a plugin; of failed calls a plugin, and a key.
     pub(super) names: Vec<String>,
     pub(super) namespace: Option<String>,
 }
@@ -37,6 +38,7 @@ pub(super) fn wish(word: &str, names: &[String]) -> Option<(What, Vec<String>)> 
         "informers" | "informer" => What::Informers,
         "queues" | "queue" => What::Queues,
         "failures" | "failure" => What::Failures,
+        "failedcalls" | "failedcall" => What::FailedCalls,
         "revisions" | "revision" => What::Revisions,
         _ => return None,
     };
@@ -76,6 +78,7 @@ impl HostAsk {
             What::Informers => Ok("/v1/informers".to_owned()),
             What::Queues => Ok("/v1/queues".to_owned()),
             What::Failures => question("/v1/failures", &self.names, namespace),
+            What::FailedCalls => failed_calls::path(&self.names, namespace),
             What::Revisions => question("/v1/revisions", &self.names, namespace),
         }
     }
@@ -84,8 +87,10 @@ impl HostAsk {
     ///
     /// # Errors
     /// They are those of a host of another version.
-    fn text(&self, answer: &Value, output: Output) -> Result<String, CliError> {
+    pub(super) fn text(&self, answer: &Value, output: Output) -> Result<String, CliError> {
+        let one = Some(answer).filter(|_| self.what == What::FailedCalls).and_then(|answer| failed_calls::one(&self.names, answer));
         match output {
+            Output::Json | Output::Yaml if one.is_some() => self.what.text(&one.unwrap_or_default(), output),
             Output::Table | Output::Wide if items(answer).is_empty() => Ok(self.what.nothing(self.namespace.as_deref())),
             _ => self.what.text(answer, output),
         }
@@ -96,7 +101,7 @@ impl HostAsk {
     pub(super) fn chosen(&self, answer: Value) -> (Value, Vec<String>) {
         let (what, names) = (self.what, &self.names);
         let rows = match answer {
-            Value::Array(rows) if !matches!(what, What::Failures | What::Revisions) => rows,
+            Value::Array(rows) if !matches!(what, What::Failures | What::FailedCalls | What::Revisions) => rows,
             other => return (other, Vec::new()),
         };
         let here = |row: &Value| {
@@ -117,6 +122,7 @@ impl What {
             Self::Informers => "informer",
             Self::Queues => "queue",
             Self::Failures => "failure",
+            Self::FailedCalls => "failedcall",
             Self::Revisions => "revision",
         }
     }
@@ -132,6 +138,7 @@ impl What {
                 format!("{}{dot}/{}", word(row, "kind"), word(row, "scope"))
             }
             Self::Failures => failures::name(row),
+            Self::FailedCalls => failed_calls::name(row),
             Self::Revisions => revisions::name(row),
         }
     }
@@ -142,7 +149,7 @@ impl What {
             // There may be several of one kind and scope.
             Self::Informers => format!("{} {} {}", self.name(row), word(row, "apiVersion"), word(row, "selectors")),
             Self::Plugins => format!("{} {}", self.name(row), word(row, "source")),
-            Self::Queues | Self::Failures | Self::Revisions => self.name(row),
+            Self::Queues | Self::Failures | Self::FailedCalls | Self::Revisions => self.name(row),
         }
     }
 
@@ -153,7 +160,7 @@ impl What {
             Self::Informers => &["lastEventAgeSeconds"],
             Self::Queues => &["longestRunningSeconds"],
             Self::Failures => &["ageSeconds", "nextSeconds"],
-            Self::Revisions => &["ageSeconds"],
+            Self::FailedCalls | Self::Revisions => &["ageSeconds"],
         }
     }
 
@@ -164,7 +171,7 @@ impl What {
         let short = match self {
             Self::Plugins | Self::Queues => full.split_once('/').map(|(_, name)| name),
             Self::Informers => full.split_once('/').map(|(kind, _)| kind),
-            Self::Failures | Self::Revisions => None,
+            Self::Failures | Self::FailedCalls | Self::Revisions => None,
         };
         let bare = short.and_then(|kind| kind.split_once('.')).map(|(kind, _)| kind).filter(|_| matches!(self, Self::Informers));
         full.eq_ignore_ascii_case(name) || [short, bare].into_iter().flatten().any(|short| short.eq_ignore_ascii_case(name))
@@ -174,6 +181,7 @@ impl What {
     fn nothing(self, namespace: Option<&str>) -> String {
         let what = match self {
             Self::Failures => "failures",
+            Self::FailedCalls => "failed calls",
             Self::Revisions => "revisions",
             Self::Plugins | Self::Informers | Self::Queues => "resources",
         };
@@ -190,7 +198,7 @@ impl What {
     /// A line of `-o name`, which `wharf get` takes again; of a failure `wharf retry` and `wharf explain` do.
     pub(super) fn line(self, row: &Value) -> String {
         match self {
-            Self::Failures => format!("{}\n", self.name(row)),
+            Self::Failures | Self::FailedCalls => format!("{}\n", self.name(row)),
             _ => format!("{}/{}\n", self.one(), self.name(row)),
         }
     }
@@ -205,6 +213,7 @@ impl What {
             Self::Informers => informers(host::read(answer)?, wide),
             Self::Queues => queues(host::read(answer)?),
             Self::Failures => failures::rows(&host::read(answer)?, wide),
+            Self::FailedCalls => failed_calls::rows(host::read(answer)?, wide),
             Self::Revisions => revisions::rows(host::read(answer)?, wide),
         })
     }

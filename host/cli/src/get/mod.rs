@@ -1,9 +1,10 @@
 //! `wharf get` and `wharf watch`: what was asked for, and of whom. Words of a host go to
-//! `host` (`rows`, `failures` and `revisions` have the columns, `follow` the changes), everything else is a kind of the
+//! `host` (`rows`, `failures`, `failed_calls` and `revisions` have the columns, `follow` the changes), everything else is a kind of the
 //! cluster: `ask` says what, `cluster` gets it, `print` writes it.
 
 mod ask;
 mod cluster;
+mod failed_calls;
 mod failures;
 mod follow;
 mod host;

@@ -14,11 +14,14 @@ pub struct InvokeArgs {
     #[arg(value_name = "COMPONENT")]
     pub component: PathBuf,
     /// Which function of the handler is called
-    #[arg(long, value_enum)]
-    pub event: EventWord,
+    #[arg(long, value_enum, required_unless_present = "call")]
+    pub event: Option<EventWord>,
     /// The object of the call, YAML or JSON; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub object: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "call")]
+    pub object: Option<PathBuf>,
+    /// A failed call of a host, as `wharf get failedcalls PLUGIN KEY -o json` prints it; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["event", "object", "old", "subscription", "cause", "attempt", "removal"])]
+    pub call: Option<PathBuf>,
     /// The object at the last call [default: for `update` the object itself]
     #[arg(long, value_name = "FILE")]
     pub old: Option<PathBuf>,

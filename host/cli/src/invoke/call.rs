@@ -54,7 +54,8 @@ pub(super) async fn make(args: &InvokeArgs, plugin: Plugin, case: Case, ports: A
     let revision = prepare(&engine, &artifact, &plugin, first, &ports)?;
     let description = ask(&revision, args, &plugin).await?;
     let asked = Asked::of(&plugin, &description)?;
-    let (subscription, found) = asked.subscription(args.subscription.as_deref(), &case)?;
+    let (subscription, found) = asked.subscription(case.subscription.as_deref(), &case)?;
+    notes.extend(case.note.clone());
     notes.extend(found);
     let limits = asked.limits;
     let revision = if limits == first { revision } else { prepare(&engine, &artifact, &plugin, limits, &ports)? };

@@ -2,7 +2,7 @@
 //! what follows from the event's word: which states there are, and whether the object is still
 //! in the cluster.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use super::args::{CauseWord, EventWord, InvokeArgs, RemovalWord};
 use super::given::{Given, Numbers};
 use super::input::{self, wrong};
 use super::memory::Memory;
+use super::saved::Saved;
 use super::scope::Scopes;
 use crate::report::CliError;
 
@@ -32,6 +33,44 @@ pub(super) struct Case {
     pub(super) cause: Cause,
     /// How often it was tried.
     pub(super) attempt: u32,
+    /// The state of a `delete` is an older one.
+    pub(super) final_state_unknown: bool,
+    /// For which subscription, if that was said.
+    pub(super) subscription: Option<String>,
+    /// What is to be said of what was given.
+    pub(super) note: Option<String>,
+}
+
+/// What was given of the call itself, by options or in one file.
+struct Told {
+    saved: Saved,
+    /// Where the object, and its old state, are from.
+    files: (PathBuf, PathBuf),
+    /// It is all that a host told: nothing is filled in.
+    whole: bool,
+}
+
+impl Told {
+    fn read(args: &InvokeArgs) -> Result<Self, CliError> {
+        if let Some(file) = &args.call {
+            return Ok(Self { saved: Saved::read(file)?, files: (file.clone(), file.clone()), whole: true });
+        }
+        let (Some(event), Some(object)) = (args.event, &args.object) else {
+            return Err(wrong("--event and --object are missing").hint("or give a call by --call"));
+        };
+        let saved = Saved {
+            event,
+            cause: args.cause,
+            removal: args.removal,
+            attempt: args.attempt,
+            subscription: args.subscription.clone(),
+            final_state_unknown: false,
+            object: input::one(object, true)?,
+            old: args.old.as_deref().map(|file| input::one(file, false)).transpose()?,
+            note: None,
+        };
+        Ok(Self { saved, files: (object.clone(), args.old.clone().unwrap_or_default()), whole: false })
+    }
 }
 
 impl Case {
@@ -40,9 +79,10 @@ impl Case {
     /// # Errors
     /// The first file that is wrong, or an option that the event does not have.
     pub(super) fn read(args: &InvokeArgs) -> Result<(Self, Scopes, Memory), CliError> {
-        let (event, removal) = words(args)?;
-        let mut current = Given::read(&args.object, &input::one(&args.object, true)?)?;
-        let old = args.old.as_deref().map(|file| Ok((file, Given::read(file, &input::one(file, false)?)?))).transpose()?;
+        let Told { saved, files: (file, old_file), whole } = Told::read(args)?;
+        let (event, removal) = words(&saved)?;
+        let mut current = Given::read(&file, &saved.object)?;
+        let old = saved.old.as_deref().map(|json| Ok((&*old_file, Given::read(&old_file, json)?))).transpose()?;
         let mut with = Vec::new();
         for (file, json) in input::all(&args.with)? {
             with.push((Given::read(&file, &json)?, file));
@@ -50,11 +90,11 @@ impl Case {
         let around = with.iter().map(|(given, _)| given);
         let scopes = Scopes::of(around.clone().chain([&current]).chain(old.as_ref().map(|(_, given)| given)));
         let mut numbers = Numbers::after(around.chain([&current]).chain(old.as_ref().map(|(_, given)| given)));
-        current.place(&args.object, &scopes)?;
+        current.place(&file, &scopes)?;
         let previous = old.map(|(file, given)| old_state(file, given, &mut current, &scopes, &mut numbers)).transpose()?;
         let kind = Arc::new(current.kind.clone());
-        let current = current.into_object(&args.object, &mut numbers)?;
-        let previous = previous.or_else(|| (event == Event::Update).then(|| Arc::clone(&current)));
+        let current = current.into_object(&file, &mut numbers)?;
+        let previous = previous.or_else(|| (event == Event::Update && !whole).then(|| Arc::clone(&current)));
         let mut objects = Vec::new();
         for (mut given, file) in with {
             given.place(&file, &scopes)?;
@@ -72,7 +112,9 @@ impl Case {
         if event != Event::Delete || removal == Removal::Unmatched {
             memory.put(&kind, Arc::clone(&current));
         }
-        let case = Self { event, kind, current, previous, removal, cause: cause(args.cause), attempt: args.attempt };
+        let Saved { attempt, final_state_unknown, subscription, note, .. } = saved;
+        let cause = cause(saved.cause);
+        let case = Self { event, kind, current, previous, removal, cause, attempt, final_state_unknown, subscription, note };
         Ok((case, scopes, memory))
     }
 
@@ -85,7 +127,7 @@ impl Case {
             uid: Arc::clone(self.current.uid()),
             subscription: subscription.into(),
             removal: self.removal,
-            final_state_unknown: false,
+            final_state_unknown: self.final_state_unknown,
             cause: self.cause,
             attempt: self.attempt,
             queued: Duration::ZERO,
@@ -118,16 +160,16 @@ fn old_state(file: &Path, mut old: Given, current: &mut Given, scopes: &Scopes, 
 }
 
 /// What the words mean, and which of them go together.
-fn words(args: &InvokeArgs) -> Result<(Event, Removal), CliError> {
-    let event = match args.event {
+fn words(told: &Saved) -> Result<(Event, Removal), CliError> {
+    let event = match told.event {
         EventWord::Add => Event::Add,
         EventWord::Update => Event::Update,
         EventWord::Delete => Event::Delete,
     };
-    if event == Event::Add && args.old.is_some() {
+    if event == Event::Add && told.old.is_some() {
         return Err(wrong("--old: there is no earlier state in add").hint("leave it out, or use --event update"));
     }
-    let removal = match (event, args.removal) {
+    let removal = match (event, told.removal) {
         (Event::Delete, None | Some(RemovalWord::Gone)) => Removal::Gone,
         (Event::Delete, Some(RemovalWord::Unmatched)) => Removal::Unmatched,
         (Event::Delete, Some(RemovalWord::Replaced)) => Removal::Replaced,

@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wharf_core::{Failure, Gvk, Outcome};
 use wharf_engine::{ApiError, Document, ObjectRef};
+use wharf_runtime::admin::calls::UsageRow;
 
 use super::call::Report;
 use super::ports::{Answer, Line, Use};
-use super::words::{code, level, millis, text};
+use super::words::{level, millis, text};
 
 /// The object.
 pub(super) fn render(report: &Report) -> Value {
@@ -37,16 +38,19 @@ pub(super) fn render(report: &Report) -> Value {
         "result": result(report),
         "log": report.record.lines.iter().map(line).collect::<Vec<_>>(),
         "cluster": report.record.uses.iter().map(used).collect::<Vec<_>>(),
-        "usage": {
-            "timeMicros": micros(call.wall),
-            "cpuMicros": micros(call.cpu),
-            "peakMemory": call.peak_memory,
-            "hostCalls": call.host_calls,
-            "loadMicros": micros(report.load),
-            "compiled": !report.artifact.from_cache(),
-        },
+        "usage": usage(report),
         "notes": report.notes,
     })
+}
+
+/// As a host shows it of a failed call, and what came before the call.
+fn usage(report: &Report) -> Value {
+    let mut usage = json!(UsageRow::from(&report.call));
+    if let Some(fields) = usage.as_object_mut() {
+        fields.insert("loadMicros".to_owned(), micros(report.load).into());
+        fields.insert("compiled".to_owned(), (!report.artifact.from_cache()).into());
+    }
+    usage
 }
 
 /// All kinds of results have the same fields; those without meaning are null.
@@ -80,7 +84,7 @@ fn used(used: &Use) -> Value {
                 ApiError::Throttled(after) => Some(millis(*after)),
                 _ => None,
             };
-            json!({"error": code(error), "text": text(error), "retryAfterMs": after})
+            json!({"error": error.word(), "text": text(error), "retryAfterMs": after})
         }
     };
     json!({"call": used.call, "target": target, "request": used.request, "answer": answer})

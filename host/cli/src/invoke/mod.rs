@@ -1,7 +1,7 @@
 //! `wharf invoke`: one call of a component, without a server. What a host does before a call
 //! is done here too, in its order, so that a component that works here is accepted there.
 //!
-//! - [`plugin`], [`case`]: what is called and with what; [`input`], [`fields`], [`given`] and
+//! - [`plugin`], [`case`]: what is called and with what; [`input`], [`saved`], [`fields`], [`given`] and
 //!   [`scope`] are how files become objects.
 //! - [`call`]: the call in the real engine; [`asked`] chooses the subscription.
 //! - [`ports`]: what the guest did, in front of a cluster in [`memory`].
@@ -20,6 +20,7 @@ mod memory;
 mod merge;
 mod plugin;
 mod ports;
+mod saved;
 mod scope;
 mod text;
 mod words;

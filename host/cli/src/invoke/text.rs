@@ -11,7 +11,7 @@ use wharf_engine::{ApiError, Document, ObjectRef, Task};
 
 use super::call::Report;
 use super::ports::{Answer, Line, Use};
-use super::words::{code, level, size, text, time};
+use super::words::{level, size, text, time};
 
 /// Lines of an object that are shown.
 const MAX_LINES: usize = 40;
@@ -47,7 +47,7 @@ pub(super) fn render(report: &Report) -> String {
     }
     let made = if report.artifact.from_cache() { "from the cache" } else { "compiled" };
     let (wall, cpu, memory) = (time(call.wall), time(call.cpu), size(call.peak_memory));
-    let _infallible = writeln!(out, "\ncall: time {wall}, CPU {cpu}, peak memory {memory}, {} host calls", call.host_calls);
+    let _infallible = writeln!(out, "\ncall: time {wall}, CPU {cpu}, peak memory {memory}, {} host calls", call.activity.total());
     let _infallible = writeln!(out, "component: {}, ready in {} ({made})", size(report.artifact.size()), time(report.load));
     out
 }
@@ -129,8 +129,8 @@ fn answer(answer: &Result<Answer, ApiError>) -> String {
         Ok(Answer::Items(items, token)) => listed(items, token),
         Ok(Answer::Written(effect, object)) => format!("{}, resourceVersion {}", effect.as_str(), object.resource_version()),
         Ok(Answer::Done) => "deleted".to_owned(),
-        Err(error) if text(error).is_empty() => code(error).to_owned(),
-        Err(error) => format!("{}: {}", code(error), text(error).trim_start_matches("not granted: ")),
+        Err(error) if text(error).is_empty() => error.word().to_owned(),
+        Err(error) => format!("{}: {}", error.word(), text(error).trim_start_matches("not granted: ")),
     }
 }
 

@@ -4,21 +4,6 @@ use std::time::Duration;
 
 use wharf_engine::{ApiError, Level};
 
-/// The contract's word for an error.
-pub(super) const fn code(error: &ApiError) -> &'static str {
-    match error {
-        ApiError::NotGranted(_) => "not-granted",
-        ApiError::Forbidden(_) => "forbidden",
-        ApiError::NotFound => "not-found",
-        ApiError::Conflict(_) => "conflict",
-        ApiError::AlreadyExists => "already-exists",
-        ApiError::Invalid(_) => "invalid",
-        ApiError::Throttled(_) => "throttled",
-        ApiError::Unavailable(_) => "unavailable",
-        ApiError::TooLarge => "too-large",
-    }
-}
-
 /// What an error says beyond its word; empty if nothing.
 pub(super) fn text(error: &ApiError) -> &str {
     match error {

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use wharf_core::grant::Place;
 use wharf_core::{Gvk, Selector, Verb};
 
+use crate::activity::HostFunction;
 use crate::bindings::wharf::plugin::cluster::{self, ApiError as WitError, EventType};
 use crate::bindings::wharf::plugin::types;
 use crate::config::Caps;
@@ -40,81 +41,87 @@ macro_rules! tried {
 
 impl cluster::Host for Ctx {
     async fn get(&mut self, kind: types::Gvk, namespace: Option<String>, name: String, fields: Vec<String>, live: bool) -> Answer<String> {
-        self.enter();
+        self.enter(HostFunction::ClusterGet);
         let kind = Gvk::from(kind);
         let fields = tried!(Fields::parse(&fields));
         tried!(names::name(&name));
         let namespace = tried!(self.allow(Verb::Get, &kind, namespace, Missing::Own).await?);
         let ports = Arc::clone(&self.plugin.ports);
+        self.watched.ask(Verb::Get, kind.clone());
         let task = self.control.spawn(async move { ports.get(&kind, namespace.as_deref(), &name, live).await });
-        let object = tried!(self.port(task).await?);
+        let object = tried!(self.answer(task).await?);
         Ok(handed_out(&object, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn list_objects(&mut self, kind: types::Gvk, options: cluster::ListOptions) -> Answer<cluster::Page> {
-        self.enter();
+        self.enter(HostFunction::ClusterList);
         let kind = Gvk::from(kind);
         let fields = tried!(Fields::parse(&options.fields));
         let mut options = tried!(list_options(options));
         options.namespace = tried!(self.allow(Verb::List, &kind, options.namespace.take(), Missing::All).await?);
         let ports = Arc::clone(&self.plugin.ports);
+        self.watched.ask(Verb::List, kind.clone());
         let task = self.control.spawn(async move { ports.list(&kind, options).await });
-        let page = tried!(self.port(task).await?);
+        let page = tried!(self.answer(task).await?);
         Ok(page_handed_out(page, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn create(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
-        self.enter();
+        self.enter(HostFunction::ClusterCreate);
         let fields = tried!(Fields::parse(&options.fields));
         let options = tried!(write_options(options, false));
         let target = tried!(self.target_of(Verb::Create, &object).await?);
         let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
+        self.watched.ask(Verb::Create, target.kind.clone());
         let task = self.control.spawn(async move { ports.create(&target, object, options).await });
-        let answer = tried!(self.port(task).await?);
+        let answer = tried!(self.answer(task).await?);
         self.wrote(Verb::Create, &about, dry);
         Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn apply(&mut self, object: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
-        self.enter();
+        self.enter(HostFunction::ClusterApply);
         let fields = tried!(Fields::parse(&options.fields));
         let options = tried!(write_options(options, true));
         let target = tried!(self.target_of(Verb::Apply, &object).await?);
         let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
+        self.watched.ask(Verb::Apply, target.kind.clone());
         let task = self.control.spawn(async move { ports.apply(&target, object, options).await });
-        let answer = tried!(self.port(task).await?);
+        let answer = tried!(self.answer(task).await?);
         self.wrote(Verb::Apply, &about, dry);
         Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn merge_patch(&mut self, target: types::ObjectRef, patch: String, options: cluster::WriteOptions) -> Answer<cluster::Written> {
-        self.enter();
+        self.enter(HostFunction::ClusterPatch);
         let fields = tried!(Fields::parse(&options.fields));
         let options = tried!(write_options(options, true));
         tried!(is_object(&patch));
         let target = tried!(self.target(Verb::Patch, target).await?);
         let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
+        self.watched.ask(Verb::Patch, target.kind.clone());
         let task = self.control.spawn(async move { ports.merge_patch(&target, patch, options).await });
-        let answer = tried!(self.port(task).await?);
+        let answer = tried!(self.answer(task).await?);
         self.wrote(Verb::Patch, &about, dry);
         Ok(written(answer, &fields, self.plugin.caps).map_err(WitError::from))
     }
 
     async fn delete(&mut self, target: types::ObjectRef, options: cluster::DeleteOptions) -> Answer<()> {
-        self.enter();
+        self.enter(HostFunction::ClusterDelete);
         let options = tried!(delete_options(options));
         let mut target = tried!(self.target(Verb::Delete, target).await?);
         // The precondition on the uid stands in the options, and only there.
         target.uid.clear();
         let (ports, about, dry) = (Arc::clone(&self.plugin.ports), target.clone(), options.dry_run);
+        self.watched.ask(Verb::Delete, target.kind.clone());
         let task = self.control.spawn(async move { ports.delete(&target, options).await });
-        tried!(self.port(task).await?);
+        tried!(self.answer(task).await?);
         self.wrote(Verb::Delete, &about, dry);
         Ok(Ok(()))
     }
 
     async fn record_event(&mut self, about: types::ObjectRef, kind: EventType, reason: String, message: String) -> wasmtime::Result<()> {
-        self.enter();
+        self.enter(HostFunction::ClusterEvent);
         let about = ObjectRef { kind: about.kind.into(), namespace: about.namespace, name: about.name, uid: about.uid };
         if let Err(error) = self.may_record(&about) {
             if !std::mem::replace(&mut self.warned, true) {
@@ -146,6 +153,13 @@ impl Ctx {
         }
     }
 
+    /// Waits for the answer to a request.
+    async fn answer<T>(&mut self, task: JoinHandle<Result<T, ApiError>>) -> Result<Result<T, ApiError>, Lost> {
+        let answer = self.port(task).await?;
+        self.watched.answer(&answer);
+        Ok(answer)
+    }
+
     /// Waits for a port. A call that is ended meanwhile is known by it.
     async fn port<T>(&mut self, task: JoinHandle<T>) -> Result<T, Lost> {
         self.asks(true);
@@ -157,6 +171,7 @@ impl Ctx {
     fn asks(&mut self, asks: bool) {
         self.in_port = asks;
         self.budget.asks(asks);
+        self.watched.waits(asks);
     }
 
     /// All checks but that of the object's name. Returns where the use takes place: `None` for

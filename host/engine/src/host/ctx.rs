@@ -11,6 +11,7 @@ use wharf_core::{Delivery, Grants};
 use super::log::LogSink;
 use super::wasi::Wasi;
 use crate::config::Caps;
+use crate::activity::{HostFunction, Watched};
 use crate::limits::{Budget, Limiter, MAX_RESOURCES};
 use crate::ports::{CallInfo, Ports};
 
@@ -37,7 +38,7 @@ pub(crate) struct Ctx {
     pub(super) table: ResourceTable,
     /// Made when a guest first asks for something of WASI; most never do.
     pub(super) wasi: Option<Wasi>,
-    pub(crate) host_calls: u32,
+    pub(crate) watched: Watched,
     pub(super) events: u32,
     /// The guest waits for a port.
     pub(crate) in_port: bool,
@@ -59,7 +60,7 @@ impl Ctx {
             control,
             table,
             wasi: None,
-            host_calls: 0,
+            watched: Watched::default(),
             events: 0,
             in_port: false,
             warned: false,
@@ -72,7 +73,8 @@ impl Ctx {
         self.log.begin(call);
         self.limiter.begin();
         self.delivery = delivery;
-        (self.host_calls, self.events, self.in_port, self.warned) = (0, 0, false, false);
+        (self.events, self.in_port, self.warned) = (0, false, false);
+        self.watched = Watched::default();
     }
 
     /// The call is over: objects are not held while the instance idles.
@@ -82,7 +84,7 @@ impl Ctx {
     }
 
     /// Counts a host call.
-    pub(super) fn enter(&mut self) {
-        self.host_calls = self.host_calls.saturating_add(1);
+    pub(super) fn enter(&mut self, function: HostFunction) {
+        self.watched.done.called(function);
     }
 }

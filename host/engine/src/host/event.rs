@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wharf_core::{Object, Pointer};
 
+use crate::activity::HostFunction;
 use crate::bindings::wharf::plugin::event::{self, Revision};
 use crate::host::Ctx;
 use crate::limits::MAX_POINTERS;
@@ -25,12 +26,12 @@ impl Ctx {
 
 impl event::Host for Ctx {
     fn get(&mut self, which: Revision, pointer: String) -> wasmtime::Result<Option<String>> {
-        self.enter();
+        self.enter(HostFunction::EventGet);
         Ok(self.object(which).and_then(|object| find(object, &pointer)).map(str::to_owned))
     }
 
     async fn get_many(&mut self, which: Revision, pointers: Vec<String>) -> wasmtime::Result<Vec<Option<String>>> {
-        self.enter();
+        self.enter(HostFunction::EventGetMany);
         let mut values = vec![None; pointers.len()];
         let Some(object) = self.object(which).cloned() else { return Ok(values) };
         let mut searched = 0;
@@ -42,12 +43,12 @@ impl event::Host for Ctx {
     }
 
     fn json(&mut self, which: Revision) -> wasmtime::Result<Option<String>> {
-        self.enter();
+        self.enter(HostFunction::EventJson);
         Ok(self.object(which).map(|object| object.json().to_owned()))
     }
 
     async fn changed(&mut self, pointers: Vec<String>) -> wasmtime::Result<Vec<bool>> {
-        self.enter();
+        self.enter(HostFunction::EventChanged);
         let mut changed = vec![true; pointers.len()];
         let Some(previous) = self.object(Revision::Previous).cloned() else { return Ok(changed) };
         let current = self.object(Revision::Current).cloned();
@@ -63,7 +64,7 @@ impl event::Host for Ctx {
     }
 
     fn remaining_ms(&mut self) -> wasmtime::Result<u32> {
-        self.enter();
+        self.enter(HostFunction::EventRemaining);
         if self.delivery.is_none() {
             return Ok(0);
         }

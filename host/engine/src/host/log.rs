@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::activity::HostFunction;
 use crate::bindings::wharf::plugin::log::{self, Level as WitLevel};
 use crate::host::Ctx;
 use crate::limits::{MAX_FIELD_NAME_BYTES, MAX_LOG_FIELDS, MAX_TEXT_BYTES, clean};
@@ -112,12 +113,12 @@ impl LogSink {
 
 impl log::Host for Ctx {
     fn enabled(&mut self, level: WitLevel) -> wasmtime::Result<bool> {
-        self.enter();
+        self.enter(HostFunction::LogEnabled);
         Ok(self.log.enabled(level.into()))
     }
 
     fn emit(&mut self, level: WitLevel, message: String, fields: Vec<(String, String)>) -> wasmtime::Result<()> {
-        self.enter();
+        self.enter(HostFunction::LogEmit);
         self.log.write(level.into(), &message, &fields);
         Ok(())
     }

@@ -39,7 +39,7 @@ async fn each_call_is_measured_by_itself() {
     for _ in 0..2 {
         let report = ok.call(delivery(Event::Add, OBJECT)).await;
         assert_eq!(report.result, Ok(Ok(Outcome::Done)));
-        assert_eq!((report.peak_memory, report.host_calls, report.log_lines, report.log_dropped), (65_536, 2, 1, 0));
+        assert_eq!((report.peak_memory, report.activity.total(), report.log_lines, report.log_dropped), (65_536, 2, 1, 0));
         assert!(report.cpu > Duration::ZERO && report.wall > Duration::ZERO);
     }
     let line = |message: &str| (Level::Info, message.to_owned(), vec![("name".to_owned(), "\"settings\"".to_owned())]);

@@ -71,7 +71,9 @@ async fn time_that_ends_in_a_port_is_the_servers() {
     let revision = hanging(&engine, short, &Recorder::with(Get::Hang)).await;
     let report = revision.call(delivery(Event::Add, READS)).await;
     assert_eq!(report.result.unwrap_err().reason, Reason::ServerUnavailable, "no strike of the guest's");
-    assert!(report.host_calls >= 2);
+    assert!(report.activity.total() >= 2);
+    let unanswered: Vec<_> = report.activity.requests.iter().filter(|request| request.answer == "unanswered").collect();
+    assert!(unanswered.len() == 1 && report.activity.waited > Duration::ZERO, "{report:?}");
 }
 
 #[tokio::test]
@@ -82,7 +84,8 @@ async fn waiting_is_not_computing() {
     let ports = Recorder::with(Get::Slow(Duration::from_millis(6)));
     let revision = reader(&engine, "waits", short, &ports).await;
     let report = revision.call(delivery(Event::Add, READS)).await;
-    assert_eq!((report.result, report.host_calls), (Ok(Ok(Outcome::Done)), 30));
+    assert_eq!(report.activity.to_string(), "cluster.get=30");
+    assert_eq!((report.result, report.activity.total()), (Ok(Ok(Outcome::Done)), 30));
 }
 
 #[tokio::test]
@@ -139,6 +142,6 @@ async fn a_slow_answer_is_the_guests_own_time_for_a_moment_only() {
     let revision = reader(&engine, "waits", endless(), &ports).await;
     let report = revision.call(delivery(Event::Add, READS)).await;
     let waits = report.own - report.cpu;
-    assert_eq!(report.host_calls, 30);
+    assert_eq!(report.activity.total(), 30);
     assert!((Duration::from_millis(90)..=Duration::from_millis(180)).contains(&waits), "{report:?}");
 }

@@ -5,6 +5,7 @@
 //! bounded in connections, sizes and times, so that a probe is answered whatever else
 //! happens.
 
+pub mod calls;
 pub mod client;
 pub mod control;
 pub mod health;

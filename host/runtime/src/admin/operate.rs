@@ -13,6 +13,7 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use wharf_core::explain::Finding;
 
+use super::calls::{FailedCallsAsk, FailedCallsRow, failed_calls};
 use super::rows::ErrorRow;
 
 /// Who knows, and who can. Each answer is bounded.
@@ -23,6 +24,11 @@ pub trait Operations: Send + Sync {
     /// # Errors
     /// When there is no such plugin.
     async fn failures(&self, ask: FailuresAsk) -> Result<FailuresRow, Refused>;
+    /// The last failed calls with what they were told.
+    ///
+    /// # Errors
+    /// When there is no such plugin, or no such call.
+    async fn failed_calls(&self, ask: FailedCallsAsk) -> Result<FailedCallsRow, Refused>;
     /// Calls keys again.
     ///
     /// # Errors
@@ -300,6 +306,7 @@ pub struct RevisionRow {
 pub(super) fn router(operations: Arc<dyn Operations>) -> Router {
     Router::new()
         .route("/v1/failures", get(failures))
+        .route("/v1/failedcalls", get(failed_calls))
         .route("/v1/retry", post(retry))
         .route("/v1/explain", post(explain))
         .route("/v1/order", post(order))
@@ -363,6 +370,7 @@ pub(super) mod tests {
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
+    use super::super::calls::FailedCallRow;
     use super::super::client;
     use super::super::control::{ControlEndpoint, tests::start};
     use super::*;
@@ -378,6 +386,11 @@ pub(super) mod tests {
                 return Err(Refused { error: "there is no plugin nobody".into(), hint: "look".into(), missing: true });
             }
             Ok(FailuresRow { items: vec![FailureRow { plugin, strikes: 5, ..Default::default() }], more: 3 })
+        }
+
+        async fn failed_calls(&self, ask: FailedCallsAsk) -> Result<FailedCallsRow, Refused> {
+            let row = FailedCallRow { plugin: ask.plugin, name: ask.key.unwrap_or_default(), ..FailedCallRow::default() };
+            Ok(FailedCallsRow { items: vec![row] })
         }
 
         async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused> {
@@ -427,6 +440,9 @@ pub(super) mod tests {
         assert_eq!((&retry["count"], &retry["queued"]), (&json!(1), &json!(["a/b"])));
         assert!(client::post(&path, "/v1/retry", json!({"plugn": "p"})).await.unwrap_err().to_string().contains("plugn"));
         assert!(client::get(&path, "/v1/retry").await.unwrap_err().to_string().contains("405"));
+
+        let failed = client::get(&path, "/v1/failedcalls?plugin=p&key=a/b").await.unwrap();
+        assert_eq!((&failed["items"][0]["plugin"], &failed["items"][0]["name"]), (&json!("p"), &json!("a/b")));
 
         let explained = client::post(&path, "/v1/explain", json!({"plugin": "p", "key": "a/b"})).await.unwrap();
         assert_eq!((&explained["answer"]["finding"], &explained["history"][0]["decision"]), (&json!("ObjectMissing"), &json!("called")));

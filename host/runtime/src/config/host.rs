@@ -16,6 +16,7 @@ use super::layers::Layers;
 use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
 use super::way::{self, Way};
+use crate::dispatch::KeepFailed;
 use crate::lease::{Contradiction, Timing};
 use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
@@ -120,6 +121,8 @@ pub struct FailureSettings {
     pub park: Duration,
     /// From so many failing keys on a plugin is told of no further object.
     pub max_keys: usize,
+    /// What of failed calls is kept.
+    pub kept: KeepFailed,
 }
 
 /// The settings of checkpoints.
@@ -208,6 +211,9 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let strikes = layers.pick("failures.strikes", |n, p| n.integer(&(1..=1000), p));
     let park = layers.pick("failures.parkedFor", |n, p| n.duration(&seconds(1, 24 * 3600), p));
     let max_keys = layers.pick("failures.maxKeys", |n, p| n.integer(&(1..=1_000_000), p));
+    let kept_calls = layers.pick("failures.keptCalls", |n, p| n.integer(&(0..=100), p));
+    let kept_bytes = layers.pick("failures.keptBytes", |n, p| n.bytes(&(4 << 10..=64 << 20), p));
+    let kept_secrets = layers.pick("failures.keptSecretData", |n, p| n.flag(p));
     let history = layers.pick("historyPerPlugin", |n, p| n.bytes(&(0..=16 << 20), p));
     let data_dir = layers.pick("dataDirectory", path);
     let enabled = layers.pick("checkpoint.enabled", |n, p| n.flag(p));
@@ -251,7 +257,16 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
             linger: linger?,
             max_bytes: Some(informer_bytes?).filter(|bytes| *bytes > 0),
         },
-        failures: FailureSettings { strikes: u32::try_from(strikes?).ok()?, park: park?, max_keys: usize::try_from(max_keys?).ok()? },
+        failures: FailureSettings {
+            strikes: u32::try_from(strikes?).ok()?,
+            park: park?,
+            max_keys: usize::try_from(max_keys?).ok()?,
+            kept: KeepFailed {
+                calls: usize::try_from(kept_calls?).ok()?,
+                bytes: usize::try_from(kept_bytes?).ok()?,
+                secret_data: kept_secrets?,
+            },
+        },
         history_bytes: usize::try_from(history?).ok()?,
         checkpoint: CheckpointSettings {
             enabled: enabled?,

@@ -216,6 +216,12 @@ settings! {
         "A key that was parked by such calls is tried again after this time; 1s to 24h. One that the plugin gave up for good is not.";
     failures_max_keys: u32 = "failures.maxKeys", None, "WHARF_FAILURES_MAX_KEYS", Integer, Some("10000"), "1000",
         "From so many failing keys on a plugin is told of no further object, until some of them succeed; 1 to 1000000. What it was told of before goes on, and nothing is dropped.";
+    failures_kept_calls: u32 = "failures.keptCalls", None, "WHARF_FAILURES_KEPT_CALLS", Integer, Some("10"), "50",
+        "So many failed calls of each plugin are kept in memory with what they were told, the newest of each key, for `wharf get failedcalls` and `wharf invoke --call`; 0 to 100, where 0 keeps none.";
+    failures_kept_bytes: String = "failures.keptBytes", None, "WHARF_FAILURES_KEPT_BYTES", Text, Some("1Mi"), "4Mi",
+        "Memory for them, of each plugin; 4Ki to 64Mi. Objects of more than 256 KiB in one call are never kept.";
+    failures_kept_secret_data: bool = "failures.keptSecretData", None, "WHARF_FAILURES_KEPT_SECRET_DATA", Flag, Some("false"), "true",
+        "Keep the values of Secrets in them too; whoever may use the control socket can then read them. Without it only the names of the values are kept.";
     history_per_plugin: String = "historyPerPlugin", None, "WHARF_HISTORY_PER_PLUGIN", Text, Some("128Ki"), "1Mi",
         "Memory for what was decided about a plugin's keys lately, which `wharf explain` shows; 0 to 16Mi, where 0 keeps nothing. 128Ki are about two thousand decisions.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",

@@ -25,6 +25,7 @@ use super::every::{BACKLOG, Every};
 use super::history::History;
 use super::initial::Initial;
 use super::memory::Memory;
+use super::kept::{KeepFailed, Kept};
 use super::recall::Prior;
 use super::refusals::Refusals;
 use super::sources::Sources;
@@ -46,6 +47,8 @@ pub struct Shared {
     pub policy: Policy,
     /// Bytes of each plugin's history.
     pub history_bytes: usize,
+    /// What of failed calls is kept.
+    pub keep_failed: KeepFailed,
     /// Where ledgers survive the host, if they do.
     pub checkpoint: Option<Arc<Checkpoint>>,
     /// Whether this host may call plugins.
@@ -98,6 +101,7 @@ pub struct Dispatcher {
     pub(super) failures: AtomicU64,
     pub(super) streak: Streak,
     pub(super) refusals: Arc<Refusals>,
+    pub(super) kept: Kept,
 }
 
 /// What changes together, under one lock.
@@ -207,6 +211,7 @@ impl Dispatcher {
             failures: AtomicU64::new(0),
             streak: Streak::default(),
             refusals: Arc::default(),
+            kept: Kept::default(),
             name,
         });
         if let Some(checkpoint) = &dispatcher.shared.checkpoint {

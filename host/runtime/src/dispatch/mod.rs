@@ -5,7 +5,7 @@
 //! into it (`announcer`), its workers take keys out, decide late and call the revision
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
-//! noted in a `history`, for people who ask (`explain`, `failures`).
+//! noted in a `history`, for people who ask (`explain`, `failures`); failed calls are `kept` with what they were told.
 //! What survives the host is in `remember` and `sources`, how the next one takes it up in `recall`.
 
 mod admission;
@@ -20,6 +20,7 @@ pub mod history;
 mod initial;
 mod judge;
 mod memory;
+mod kept;
 mod note;
 mod own_writes;
 mod passed;
@@ -39,6 +40,7 @@ pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
 pub use explain::Explained;
 pub use failures::{Failed, Failures, Retried};
 pub use memory::Memory;
+pub use kept::{FailedCall, KeepFailed};
 pub use own_writes::OwnWrite;
 pub use refusals::Refusals;
 pub use streak::InVain;

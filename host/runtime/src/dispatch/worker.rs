@@ -103,6 +103,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
         serving.tally.count(Ended::from(&finished), report.own);
     }
     dispatcher.streak.count(&finished, delivery.attempt);
+    dispatcher.keep_failed(&serving.tag, &delivery, &report);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
     let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);

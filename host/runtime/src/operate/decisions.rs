@@ -46,11 +46,16 @@ pub(super) fn rows(past: &Past, now: Now) -> Vec<DecisionRow> {
             }
             what => decision(what, changes),
         };
-        // Out of range only for clocks that are wrong by thousands of years.
-        let at = jiff::SignedDuration::try_from(ago).ok().and_then(|ago| now.world.checked_sub(ago).ok()).unwrap_or(now.world);
-        DecisionRow { at: format!("{at:.3}"), ago_ms: milliseconds(ago), what }
+        DecisionRow { at: world(now, ago), ago_ms: milliseconds(ago), what }
     };
     past.records.iter().map(row).collect()
+}
+
+/// When that was, RFC 3339.
+pub(super) fn world(now: Now, ago: Duration) -> String {
+    // Out of range only for clocks that are wrong by thousands of years.
+    let at = jiff::SignedDuration::try_from(ago).ok().and_then(|ago| now.world.checked_sub(ago).ok()).unwrap_or(now.world);
+    format!("{at:.3}")
 }
 
 fn decision(what: &What, changes: u64) -> Decision {

@@ -15,6 +15,7 @@ use wharf_core::{Gvk, ObjectKey, TargetKey};
 
 use super::decisions::{Now, milliseconds, rows};
 use super::key::{self, Kind, Meant};
+use crate::admin::calls::{FailedCallsAsk, FailedCallsRow};
 use crate::admin::operate::{
     ExplainAsk, ExplainRow, FailureRow, FailuresAsk, FailuresRow, KeyRefused, Operations, OrderAsk, OrderRow, Refused, RetryAsk, RetryRow,
     RevisionRow, RevisionsAsk,
@@ -48,6 +49,10 @@ impl Operator {
     /// Answers from these parts.
     pub(crate) fn new(registry: Arc<Registry>, informers: Informers, clock: Clock, log: LogHandle) -> Self {
         Self { registry, log, informers, clock }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.clock.now()
     }
 
     /// The plugin that a text names.
@@ -89,7 +94,7 @@ impl Operator {
 
     /// What a text means to a plugin. Asks the server for the names of kinds if it must, but not for
     /// long: an explanation is wanted above all when something does not answer.
-    async fn key(&self, text: &str, plugin: &Named, namespace: Option<&str>) -> Result<Meant, Refused> {
+    pub(super) async fn key(&self, text: &str, plugin: &Named, namespace: Option<&str>) -> Result<Meant, Refused> {
         let word = text.split_once('/').map(|(word, _)| word.to_lowercase());
         let subscribed = plugin.dispatcher.subscribed();
         let mut kinds: Vec<Kind> = subscribed.subscriptions().map(|subscription| Kind::new(Arc::clone(&subscription.kind))).collect();
@@ -174,6 +179,10 @@ impl Operations for Operator {
             row.more = row.more.saturating_add(failures.more as u64);
         }
         Ok(row)
+    }
+
+    async fn failed_calls(&self, ask: FailedCallsAsk) -> Result<FailedCallsRow, Refused> {
+        self.failed(ask).await
     }
 
     async fn retry(&self, ask: RetryAsk) -> Result<RetryRow, Refused> {
@@ -299,7 +308,7 @@ fn meant<'n>(text: &str, namespace: Option<&str>, all: &'n [PluginName]) -> Vec<
     }
 }
 
-fn wrong(error: String, hint: String) -> Refused {
+pub(super) fn wrong(error: String, hint: String) -> Refused {
     Refused { error, hint, missing: false }
 }
 

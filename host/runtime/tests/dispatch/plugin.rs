@@ -52,7 +52,7 @@ pub(crate) fn report(wall: Duration, result: Answer) -> CallReport {
         cpu: Duration::ZERO,
         own: wall,
         peak_memory: 0,
-        host_calls: 0,
+        activity: wharf_engine::Activity::default(),
         log_lines: 0,
         log_dropped: 0,
         reused: false,
@@ -100,6 +100,7 @@ impl Plugin {
             metrics: Arc::clone(&metrics),
             policy: Policy::default(),
             history_bytes: 1 << 20,
+            keep_failed: wharf_runtime::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,
             tenure: Tenure::always(),
         });

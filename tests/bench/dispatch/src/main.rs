@@ -128,7 +128,7 @@ impl Callee for Native {
             cpu: Duration::ZERO,
             own: Duration::ZERO,
             peak_memory: 0,
-            host_calls: 0,
+            activity: wharf_engine::Activity::default(),
             log_lines: 0,
             log_dropped: 0,
             reused: false,
@@ -214,6 +214,7 @@ impl Plugin {
             metrics: Metrics::new(),
             policy: Policy::default(),
             history_bytes: HISTORY_BYTES,
+            keep_failed: wharf_runtime::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,
             tenure: Tenure::always(),
         });

@@ -12,6 +12,7 @@ use crate::config::{
     CeilingSettings, CheckpointSettings, ClusterPlugins, CompileSettings, ElectionSettings, EngineSettings, FailureSettings,
     InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
 };
+use crate::dispatch::KeepFailed;
 use crate::lease::Timing;
 use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
@@ -61,7 +62,12 @@ fn defaults() {
             compile: CompileSettings { cpu: Duration::from_secs(60), deadline: Duration::from_secs(180), memory: 2 << 30, code: 1 << 30 },
         },
         informers: InformerSettings { watch_timeout: Duration::from_secs(300), widen_after: 4, linger: Duration::ZERO, max_bytes: None },
-        failures: FailureSettings { strikes: 5, park: Duration::from_secs(1800), max_keys: 10_000 },
+        failures: FailureSettings {
+            strikes: 5,
+            park: Duration::from_secs(1800),
+            max_keys: 10_000,
+            kept: KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
+        },
         history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),
         checkpoint: CheckpointSettings { enabled: true, directory: "/var/lib/wharf".into(), max_bytes: 256 << 20, body_bytes: 64 << 20 },

@@ -34,6 +34,7 @@ impl Bench {
             metrics: Metrics::new(),
             policy: Policy::default(),
             history_bytes: 1 << 16,
+            keep_failed: crate::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,
             tenure: crate::lease::Tenure::always(),
         };

@@ -56,6 +56,7 @@ async fn on_trial() -> Task {
         metrics: Arc::clone(&metrics),
         policy: Policy::default(),
         history_bytes: 0,
+        keep_failed: crate::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
         checkpoint: None,
         tenure: Tenure::always(),
     };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use wharf_core::{Cause, Delivery, Failure, Outcome, Reason};
-use wharf_engine::CallReport;
+use wharf_engine::{CallReport, Requests};
 
 use crate::telemetry::line::cut;
 use crate::telemetry::metrics::{CallCount, CallResult, Metrics, kind_label};
@@ -92,7 +92,16 @@ impl CallFinished<'_> {
             queued_ms = milliseconds(delivery.queued),
             duration_ms = milliseconds(self.report.wall),
             cpu_ms = milliseconds(self.report.cpu),
+            own_ms = milliseconds(self.report.own),
+            waited_answers_ms = milliseconds(self.report.activity.waited),
+            waited_instance_ms = milliseconds(self.report.waited_instance),
+            waited_turns_ms = milliseconds(self.report.waited_turns),
             peak_memory_bytes = self.report.peak_memory,
+            host_calls = %self.report.activity,
+            requests = %Requests(&self.report.activity),
+            log_lines = self.report.log_lines,
+            log_dropped = self.report.log_dropped,
+            reused = self.report.reused,
             "guest call finished"
         );
     }
@@ -149,6 +158,7 @@ mod tests {
 
     use serde_json::{Value, json};
     use wharf_core::{Event, Fault, Gvk, Object, ObjectKey, Removal, Strike};
+    use wharf_engine::Activity;
 
     use super::*;
     use crate::telemetry::logging::capture;
@@ -179,7 +189,7 @@ mod tests {
             cpu: Duration::from_millis(3),
             own: Duration::from_millis(4),
             peak_memory: 1 << 20,
-            host_calls: 2,
+            activity: Activity::default(),
             log_lines: 1,
             log_dropped: 0,
             reused: false,
@@ -210,7 +220,8 @@ mod tests {
             "event": "update", "kind": "ConfigMap", "group": "", "namespace": "team-a", "name": "secret-name", "uid": "u1",
             "resource_version": "7", "subscription": "main", "cause": "watch", "attempt": 2, "removal": "none",
             "final_state_unknown": false, "outcome": "done", "reason": "", "detail": "", "parked": false, "queued_ms": 1.5,
-            "duration_ms": 12, "cpu_ms": 3, "peak_memory_bytes": 1 << 20,
+            "duration_ms": 12, "cpu_ms": 3, "own_ms": 4, "waited_answers_ms": 0, "waited_instance_ms": 0, "waited_turns_ms": 0,
+            "peak_memory_bytes": 1 << 20, "host_calls": "", "requests": "", "log_lines": 1, "log_dropped": 0, "reused": false,
         });
         assert_eq!(line, expected);
     }
