@@ -14,7 +14,7 @@ use wharf_engine::CallReport;
 use super::dispatcher::Dispatcher;
 
 /// Bytes of the objects of one call; of larger ones only the sizes are kept.
-pub const MAX_INPUT: usize = 256 << 10;
+const MAX_INPUT: usize = 256 << 10;
 /// What a call costs beside its objects and its message.
 const OWN_BYTES: usize = 2 << 10;
 
