@@ -339,7 +339,9 @@ fn json_has_all_of_it() -> Result<()> {
     let component = guest("label-guard")?;
     let output = invoke(folder.path(), &component, &["--event", "update", "--object", "o.yaml", "-o", "json"])?;
     let mut value: Value = serde_json::from_str(&out(&output)).with_context(|| err(&output))?;
-    for (part, fields) in [("usage", &["timeMicros", "cpuMicros", "peakMemory", "hostCalls", "loadMicros"][..]), ("component", &["size"])] {
+    for (part, fields) in
+        [("usage", &["timeMicros", "cpuMicros", "ownMicros", "peakMemory", "hostCalls", "loadMicros"][..]), ("component", &["size"])]
+    {
         for field in fields {
             assert!(value[part][*field].as_u64().is_some_and(|number| number > 0), "{part}.{field} in {value:#}");
             value[part][*field] = json!(0);
@@ -348,6 +350,10 @@ fn json_has_all_of_it() -> Result<()> {
     assert!(value["component"]["digest"].as_str().is_some_and(|digest| digest.starts_with("sha256:")));
     value["component"]["digest"] = json!("");
     value["usage"]["compiled"] = json!(null);
+    for field in ["waitedInstanceMicros", "waitedTurnsMicros"] {
+        assert!(value["usage"][field].is_u64(), "{value:#}");
+        value["usage"][field] = json!(0);
+    }
     let target = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "team-a", "name": "settings"});
     let expected = json!({
         "component": {"file": component, "digest": "", "size": 0, "name": "label-guard", "version": "0.1.0"},
@@ -367,7 +373,11 @@ fn json_has_all_of_it() -> Result<()> {
             "request": {"type": "warning", "reason": "MissingLabel", "message": "the label \"owner\" is required"},
             "answer": {"ok": {}},
         }],
-        "usage": {"timeMicros": 0, "cpuMicros": 0, "peakMemory": 0, "hostCalls": 0, "loadMicros": 0, "compiled": null},
+        "usage": {
+            "timeMicros": 0, "cpuMicros": 0, "ownMicros": 0, "waitedAnswersMicros": 0, "waitedInstanceMicros": 0, "waitedTurnsMicros": 0,
+            "peakMemory": 0, "hostCalls": 0, "hostCallsBy": {"cluster.record-event": 1}, "requests": [], "moreRequests": 0, "logLines": 1,
+            "logDropped": 0, "reused": false, "loadMicros": 0, "compiled": null,
+        },
         "notes": [],
     });
     assert_eq!(value, expected, "{value:#}");

@@ -106,8 +106,8 @@ mod tests {
         let answer = serde_json::to_value(FailedCallsRow { items: vec![row] }).unwrap();
         let ask = |list: &[&str]| HostAsk { what: What::FailedCalls, names: names(list), namespace: None };
         insta::assert_snapshot!(ask(&["guard"]).text(&answer, Output::Wide).unwrap(), @r"
-        PLUGIN         KEY                         EVENT   CAUSE   ATTEMPT   REVISION   OUTCOME   REASON   AGE    MESSAGE
-        team-a/guard   ConfigMap/team-a/settings   add     watch   2         ab12       strike    Trap     1m1s   unreachable; in add
+        PLUGIN         KEY                         EVENT   CAUSE   ATTEMPT   REVISION   OUTCOME   REASON   AGE   MESSAGE
+        team-a/guard   ConfigMap/team-a/settings   add     watch   2         ab12       strike    Trap     61s   unreachable; in add
         ");
         assert_eq!(ask(&["guard"]).text(&answer, Output::Name).unwrap(), "team-a/guard ConfigMap/team-a/settings\n");
         let json = |list: &[&str]| -> Value { serde_json::from_str(&ask(list).text(&answer, Output::Json).unwrap()).unwrap() };

@@ -14,7 +14,7 @@ use super::words::{level, millis, text};
 
 /// The object.
 pub(super) fn render(report: &Report) -> Value {
-    let (plugin, case, call) = (&report.plugin, &report.case, &report.call);
+    let (plugin, case) = (&report.plugin, &report.case);
     json!({
         "component": {
             "file": plugin.component.display().to_string(),

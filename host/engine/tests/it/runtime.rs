@@ -73,7 +73,7 @@ async fn time_that_ends_in_a_port_is_the_servers() {
     assert_eq!(report.result.unwrap_err().reason, Reason::ServerUnavailable, "no strike of the guest's");
     assert!(report.activity.total() >= 2);
     let unanswered: Vec<_> = report.activity.requests.iter().filter(|request| request.answer == "unanswered").collect();
-    assert!(unanswered.len() == 1 && report.activity.waited > Duration::ZERO, "{report:?}");
+    assert!(unanswered.len() == 1 && report.activity.waited > Duration::ZERO, "{:?}", report.activity);
 }
 
 #[tokio::test]
