@@ -375,7 +375,7 @@ fn json_has_all_of_it() -> Result<()> {
         }],
         "usage": {
             "timeMicros": 0, "cpuMicros": 0, "ownMicros": 0, "waitedAnswersMicros": 0, "waitedInstanceMicros": 0, "waitedTurnsMicros": 0,
-            "peakMemory": 0, "hostCalls": 0, "hostCallsBy": {"cluster.record-event": 1}, "requests": [], "moreRequests": 0, "logLines": 1,
+            "peakMemory": 0, "hostCalls": 0, "hostCallsBy": {"cluster.record-event": 1, "config.json": 1, "event.get": 1, "log.emit": 1, "log.enabled": 1}, "requests": [], "moreRequests": 0, "logLines": 1,
             "logDropped": 0, "reused": false, "loadMicros": 0, "compiled": null,
         },
         "notes": [],

@@ -77,6 +77,8 @@ impl HostAsk {
             What::Plugins => Ok("/v1/plugins".to_owned()),
             What::Informers => Ok("/v1/informers".to_owned()),
             What::Queues => Ok("/v1/queues".to_owned()),
+            What::Failures if self.names.len() == 2 => Err(CliError::new(exit::USAGE, "failed keys are shown of one plugin, or of all")
+                .hint(format!("`wharf get failedcalls {}` shows the last failed call of a key", self.names.join(" ")))),
             What::Failures => question("/v1/failures", &self.names, namespace),
             What::FailedCalls => failed_calls::path(&self.names, namespace),
             What::Revisions => question("/v1/revisions", &self.names, namespace),
@@ -274,6 +276,12 @@ mod tests {
         assert_eq!(said(What::Queues, None), "No resources found.\n");
         assert_eq!(said(What::Failures, Some("nope")), "No failures found in nope namespace.\n");
         assert_eq!(said(What::Revisions, None), "No revisions found.\n");
+    }
+
+    #[test]
+    fn a_key_that_failed_has_a_call() {
+        let ask = HostAsk { what: What::Failures, names: ["probe", "cm/x"].map(str::to_owned).into(), namespace: None };
+        assert!(ask.path().unwrap_err().hint.unwrap_or_default().contains("`wharf get failedcalls probe cm/x`"));
     }
 
     #[test]

@@ -28,6 +28,40 @@ fn in_cluster(case: &Case, memory: &Memory) -> Result<String, ApiError> {
 }
 
 #[test]
+fn a_call_of_a_host_is_told_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("call.json");
+    let object = |version: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"x","namespace":"a","uid":"u","resourceVersion":"{version}"}}}}"#
+        )
+    };
+    let told = |old: &str, event: &str, removal: &str| {
+        let text = format!(
+            r#"{{"name":"x","input":{{"event":"{event}","cause":"retry","removal":"{removal}","attempt":4,"subscription":"s","finalStateUnknown":{},"object":{},"old":{old}}}}}"#,
+            event == "delete",
+            object("7"),
+        );
+        std::fs::write(&file, text).unwrap();
+        let cli = Cli::try_parse_from(["wharf", "x.wasm", "--call", &file.display().to_string()]).unwrap();
+        Case::read(&cli.args).unwrap().0
+    };
+    let delivery = told(&object("5"), "update", "none").delivery("s");
+    let version = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.resource_version().to_owned());
+    assert_eq!((version(&delivery.current).as_deref(), version(&delivery.previous).as_deref()), (Some("7"), Some("5")));
+    assert_eq!((delivery.cause, delivery.attempt, delivery.final_state_unknown, &*delivery.uid), (Cause::Retry, 4, false, "u"));
+    let case = told("null", "update", "none");
+    assert!(case.previous.is_none() && case.subscription.as_deref() == Some("s"), "nothing is filled in");
+    let delivery = told("null", "delete", "gone").delivery("s");
+    assert_eq!((delivery.event, delivery.removal, delivery.final_state_unknown), (Event::Delete, Removal::Gone, true));
+    for also in [["--event", "add"], ["--cause", "watch"], ["--attempt", "1"]] {
+        let args = ["wharf", "x.wasm", "--call", "c"].into_iter().chain(also);
+        assert!(Cli::try_parse_from(args).is_err(), "{also:?}");
+    }
+    assert!(Cli::try_parse_from(["wharf", "x.wasm", "--event", "add"]).is_err(), "no object");
+}
+
+#[test]
 fn add_knows_no_earlier_state() {
     let (case, _, memory) = read(&[("o.yaml", OBJECT)], &["--event", "add"]).unwrap();
     let delivery = case.delivery("main");
