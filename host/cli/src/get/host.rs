@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_key_that_failed_has_a_call() {
         let ask = HostAsk { what: What::Failures, names: ["probe", "cm/x"].map(str::to_owned).into(), namespace: None };
-        assert!(ask.path().unwrap_err().hint.unwrap_or_default().contains("`wharf get failedcalls probe cm/x`"));
+        assert!(ask.path().unwrap_err().hint.contains("`wharf get failedcalls probe cm/x`"));
     }
 
     #[test]
