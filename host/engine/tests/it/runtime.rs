@@ -85,6 +85,8 @@ async fn waiting_is_not_computing() {
     let revision = reader(&engine, "waits", short, &ports).await;
     let report = revision.call(delivery(Event::Add, READS)).await;
     assert_eq!(report.activity.to_string(), "cluster.get=30");
+    let requests: Vec<_> = report.activity.requests.iter().map(|request| (request.verb, request.answer, request.count)).collect();
+    assert_eq!(requests, [(Verb::Get, "ok", 30)]);
     assert_eq!((report.result, report.activity.total()), (Ok(Ok(Outcome::Done)), 30));
 }
 
