@@ -145,7 +145,7 @@ fn text(top: &Top, output: Output) -> Result<String, CliError> {
 fn tables(top: &Top, wide: bool) -> String {
     let mut names = vec!["NAMESPACE", "NAME", "CPU(cores)", "MEMORY(bytes)", "CALLS/S", "FAILURES/S", "INSTANCES", "QUEUE"];
     if wide {
-        names.extend(["CODE", "LINEAR", "KEYS", "HISTORY", "BACKLOG", "CACHE"]);
+        names.extend(["CODE", "LINEAR", "KEYS", "HISTORY", "FAILURES", "BACKLOG", "CACHE"]);
     }
     let mut plugins = Table::new(names);
     for row in &top.plugins {
@@ -161,8 +161,8 @@ fn tables(top: &Top, wide: bool) -> String {
             row.queue_depth.to_string(),
         ];
         if wide {
-            let MemoryRow { code, instances, keys, history, backlog, cache } = row.memory;
-            cells.extend([code, instances, keys, history, backlog, cache].map(bytes));
+            let MemoryRow { code, instances, keys, history, failures, backlog, cache } = row.memory;
+            cells.extend([code, instances, keys, history, failures, backlog, cache].map(bytes));
         }
         plugins.row(cells);
     }
@@ -198,7 +198,8 @@ mod tests {
 
     fn row(plugin: &str, revision: &str, calls: u64, cpu_seconds: f64) -> PluginUsage {
         let (plugin, revision) = (plugin.to_owned(), revision.to_owned());
-        let memory = MemoryRow { code: 1 << 20, instances: 1 << 18, keys: 1 << 15, history: 1 << 17, backlog: 0, cache: 3 << 15 };
+        let memory =
+            MemoryRow { code: 1 << 20, instances: 1 << 18, keys: 1 << 15, history: 1 << 17, failures: 1 << 14, backlog: 0, cache: 3 << 15 };
         PluginUsage {
             plugin,
             revision,
@@ -235,8 +236,8 @@ mod tests {
         wharf   375m         84Mi
         ");
         let wide = text(&top, Output::Wide).unwrap();
-        assert!(wide.contains("QUEUE   CODE   LINEAR   KEYS   HISTORY   BACKLOG   CACHE\n"), "{wide}");
-        assert!(wide.contains("7       1Mi    256Ki    32Ki   128Ki     0Ki       96Ki\n"), "{wide}");
+        assert!(wide.contains("QUEUE   CODE   LINEAR   KEYS   HISTORY   FAILURES   BACKLOG   CACHE\n"), "{wide}");
+        assert!(wide.contains("7       1Mi    256Ki    32Ki   128Ki     16Ki       0Ki       96Ki\n"), "{wide}");
         assert_eq!(text(&top, Output::Name).unwrap(), "plugin/b/busy\nplugin/a/calm\nplugin/b/idle\n");
         let json: serde_json::Value = serde_json::from_str(&text(&top, Output::Json).unwrap()).unwrap();
         assert_eq!((&json["windowSeconds"], &json["plugins"][0]["callsPerSecond"]), (&2.0.into(), &250.0.into()));

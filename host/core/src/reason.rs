@@ -35,6 +35,11 @@ macro_rules! reasons {
                 matches!(self, Self::Unauthorized | Self::Forbidden)
             }
 
+            /// Is a call that ended so nobody's fault? It is made again, and counts against neither its key nor its plugin.
+            pub const fn is_excused(self) -> bool {
+                matches!(self, Self::ServerUnavailable | Self::GuestMemoryShort)
+            }
+
             /// What to do about it.
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$name => $hint,)+ }
@@ -82,6 +87,8 @@ reasons! {
     CpuExceeded => "look for an endless loop in the plugin, or raise limits.cpu",
     /// The guest needed more memory than limits.memory.
     MemoryExceeded => "look for unbounded growth in the plugin, or raise limits.memory",
+    /// The guests of all plugins have so much memory together that there was none left for this call.
+    GuestMemoryShort => "nothing, if it passes: the call is made again; else see with `wharf top` who has it, and raise engine.guestMemory and the host's memory",
     /// The guest handed more data to the host in one call than is allowed, or too many handles.
     HostCallLimit => "hand over less at once, or raise engine.guests.hostCallBytes or engine.guests.handles",
     /// An error inside the host during a call.

@@ -11,13 +11,14 @@ use wasmtime::Store;
 use wharf_core::plugin::Limits;
 use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
+use crate::activity::Activity;
 use crate::bindings::Controller;
 use crate::code::Linked;
 use crate::config::Caps;
-use crate::activity::Activity;
 use crate::convert;
 use crate::engine::Slot;
 use crate::failure::{Phase, Stop, strike, text_of};
+use crate::guest_memory::Share;
 use crate::host::{Ctx, Plugin};
 use crate::instance::Instance;
 use crate::limits::{CpuMeter, Limiter, MAX_CONFIG_ERRORS, MAX_DESCRIPTION_BYTES, MAX_TEXT_BYTES, clean};
@@ -32,6 +33,8 @@ pub(crate) struct Prepared {
     pub(crate) limits: Limits,
     /// What its instances cost.
     pub(crate) sums: Arc<Sums>,
+    /// Where the memory of its instances comes from.
+    pub(crate) share: Share,
     /// For how long an instance serves.
     pub(crate) reuse: Reuse,
     /// The runtime that ports run on.

@@ -32,6 +32,8 @@ pub struct EngineConfig {
     pub max_component_bytes: u64,
     /// Bytes of the cache folder. What was not used for longest goes first.
     pub cache_bytes: u64,
+    /// Bytes of memory of all instances together; `None`: as many as they like. One tenant may have eight ninths.
+    pub guest_memory: Option<u64>,
     /// What each guest may take, besides the limits of its document.
     pub caps: Caps,
     /// Calls that one instance serves before it is thrown away, at least 1.
@@ -114,6 +116,7 @@ impl Default for EngineConfig {
             cache_dir: None,
             max_component_bytes: 64 << 20,
             cache_bytes: 2 << 30,
+            guest_memory: None,
             caps: Caps::default(),
             calls_per_instance: 1000,
             instance_age: Duration::from_secs(600),

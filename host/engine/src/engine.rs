@@ -19,6 +19,7 @@ use crate::call::Reuse;
 use crate::config::{Caps, EngineConfig, wasmtime_config};
 use crate::epoch;
 use crate::failure::{EngineError, LoadError};
+use crate::guest_memory::{GuestMemory, Share};
 use crate::host;
 use crate::idle::{Bench, IdleInstances};
 use crate::instance::Instance;
@@ -39,6 +40,7 @@ struct Inner {
     caps: Caps,
     counts: Arc<Counts>,
     idle: Arc<IdleInstances>,
+    memory: Arc<GuestMemory>,
     guests: Handle,
     /// Taken when the engine is dropped.
     runtime: Option<Runtime>,
@@ -66,6 +68,8 @@ pub struct EngineStats {
     pub waiting_calls: u32,
     /// Compiled components in use.
     pub artifacts: usize,
+    /// Bytes of memory of all instances.
+    pub memory: u64,
 }
 
 impl EngineStats {
@@ -131,6 +135,7 @@ impl Engine {
         };
         scheduler.started(ticker);
         let idle = Arc::new(IdleInstances::default());
+        let memory = GuestMemory::new(config.guest_memory, &idle);
         runtime.spawn(sweep(Arc::downgrade(&idle), config.keep_idle));
         runtime.spawn(cool(Arc::downgrade(&artifacts), config.keep_mapped));
         Ok(Self(Arc::new(Inner {
@@ -142,6 +147,7 @@ impl Engine {
             caps: config.caps,
             counts: Arc::default(),
             idle,
+            memory,
             guests: runtime.handle().clone(),
             runtime: Some(runtime),
         })))
@@ -176,6 +182,7 @@ impl Engine {
             max_instances: self.0.instances,
             waiting_calls: self.0.counts.waiting.load(Ordering::Relaxed),
             artifacts: self.0.artifacts.count(),
+            memory: self.0.memory.total(),
         }
     }
 
@@ -193,6 +200,11 @@ impl Engine {
 
     pub(crate) fn caps(&self) -> Caps {
         self.0.caps
+    }
+
+    /// Where the memory of a tenant's instances comes from.
+    pub(crate) fn share(&self, tenant: &str) -> Share {
+        self.0.memory.share(tenant)
     }
 
     /// A place for the idle instances of a revision of this tenant.

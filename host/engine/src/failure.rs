@@ -9,7 +9,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime::{Trap, WasmBacktrace};
 use wharf_core::{Reason, Strike};
 
-use crate::limits::{Limiter, MAX_TEXT_BYTES, clean};
+use crate::limits::{Limiter, MAX_TEXT_BYTES, Refused, clean};
 
 /// Why an engine could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +92,9 @@ pub(crate) enum Phase {
 pub(crate) fn strike(error: &wasmtime::Error, phase: Phase, limiter: &Limiter) -> Strike {
     let reason = reason(error, phase, limiter);
     let mut message = text_of(error);
-    if let Some(refused) = limiter.refused().filter(|_| matches!(reason, Reason::MemoryExceeded | Reason::InstantiateFailed)) {
+    if let Some(refused) =
+        limiter.refused().filter(|_| matches!(reason, Reason::MemoryExceeded | Reason::InstantiateFailed | Reason::GuestMemoryShort))
+    {
         message = format!("{refused}; {message}");
     }
     Strike { reason, message: clean(&message, MAX_TEXT_BYTES) }
@@ -107,6 +109,9 @@ fn reason(error: &wasmtime::Error, phase: Phase, limiter: &Limiter) -> Reason {
     }
     if error.is::<HostFault>() || error.is::<wasmtime::PoolConcurrencyLimitError>() {
         return Reason::HostError;
+    }
+    if matches!(limiter.refused(), Some(Refused::Shared(..))) {
+        return Reason::GuestMemoryShort;
     }
     if phase == Phase::Instantiate {
         return Reason::InstantiateFailed;

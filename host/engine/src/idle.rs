@@ -55,6 +55,12 @@ impl State {
         self.remove(number)
     }
 
+    /// Takes the oldest instance of this tenant out.
+    fn pop_of(&mut self, tenant: &str) -> Option<Instance> {
+        let number = *self.by_tenant.get(tenant)?.first()?;
+        self.remove(number)
+    }
+
     fn remove(&mut self, number: u64) -> Option<Instance> {
         let idle = self.all.remove(&number)?;
         if let Some(numbers) = self.by_bench.get_mut(&idle.bench) {
@@ -77,6 +83,12 @@ impl IdleInstances {
     /// Throws away one instance, of the tenant that has most of them. False if there is none.
     pub(crate) fn evict(&self) -> bool {
         let evicted = self.state.lock().pop_of_richest();
+        evicted.is_some()
+    }
+
+    /// Throws away one instance of this tenant. False if there is none.
+    pub(crate) fn evict_of(&self, tenant: &str) -> bool {
+        let evicted = self.state.lock().pop_of(tenant);
         evicted.is_some()
     }
 

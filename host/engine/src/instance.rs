@@ -40,7 +40,7 @@ impl Instance {
     pub(crate) fn new(prepared: &Prepared, linked: Arc<Linked>, slot: Slot, meter: Arc<CpuMeter>, first: CallInfo) -> Self {
         let plugin = Arc::clone(&prepared.plugin);
         let log = LogSink::new(Arc::clone(&plugin.ports), plugin.caps.log_lines, first);
-        let limiter = Limiter::new(prepared.limits.memory, plugin.caps.table_elements, Arc::clone(&prepared.sums));
+        let limiter = Limiter::new(prepared.limits.memory, plugin.caps.table_elements, Arc::clone(&prepared.sums), prepared.share.clone());
         let ctx = Ctx::new(plugin, limiter, Budget::new(Arc::clone(&meter)), log, prepared.control.clone());
         Self {
             store: new_store(&prepared.wasmtime, ctx),

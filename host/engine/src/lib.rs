@@ -22,6 +22,7 @@ mod cwasm;
 mod engine;
 mod epoch;
 mod failure;
+mod guest_memory;
 mod host;
 mod idle;
 mod imports;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use wasmtime::ResourceLimiter;
 
 use crate::failure::Stop;
+use crate::guest_memory::Share;
 use crate::used::Sums;
 
 /// Hard ceiling of one memory, in bytes; `limits.memory` is usually lower.
@@ -52,6 +53,7 @@ pub(crate) struct Limiter {
     elements: usize,
     refused: Option<Refused>,
     sums: Arc<Sums>,
+    share: Share,
 }
 
 /// A growth that was refused.
@@ -61,12 +63,15 @@ pub(crate) enum Refused {
     Memory(usize, usize),
     /// Elements wanted, elements allowed.
     Table(usize, usize),
+    /// Bytes wanted more, bytes that all guests may have together.
+    Shared(usize, u64),
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(want, max) => write!(f, "{want} bytes of memory were asked for, {max} are allowed"),
+            Self::Shared(want, max) => write!(f, "{want} more bytes of memory were asked for, of {max} for all guests too few are left"),
             Self::Table(want, max) => write!(f, "{want} table elements were asked for, {max} are allowed"),
         }
     }
@@ -74,9 +79,9 @@ impl fmt::Display for Refused {
 
 impl Limiter {
     /// For an instance of the revision that has these sums.
-    pub(crate) fn new(max_bytes: u64, max_elements: usize, sums: Arc<Sums>) -> Self {
+    pub(crate) fn new(max_bytes: u64, max_elements: usize, sums: Arc<Sums>, share: Share) -> Self {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        Self { max_bytes, max_elements, bytes: 0, peak: 0, elements: 0, refused: None, sums }
+        Self { max_bytes, max_elements, bytes: 0, peak: 0, elements: 0, refused: None, sums, share }
     }
 
     /// The most that all memories together ever had, in bytes.
@@ -102,6 +107,7 @@ impl Limiter {
 impl Drop for Limiter {
     fn drop(&mut self) {
         self.sums.resized(self.bytes, 0);
+        self.share.give(self.bytes as u64);
     }
 }
 
@@ -115,6 +121,11 @@ impl ResourceLimiter for Limiter {
         }
         // Beyond its own maximum a memory does not grow, so nothing is counted.
         if maximum.is_none_or(|maximum| desired <= maximum) {
+            let more = total.saturating_sub(self.bytes);
+            if !self.share.take(more as u64) {
+                self.refused = Some(Refused::Shared(more, self.share.limit()));
+                return Ok(false);
+            }
             self.sums.resized(self.bytes, total);
             self.bytes = total;
             self.peak = self.peak.max(total);
@@ -319,10 +330,15 @@ pub(crate) fn clean(text: &str, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guest_memory::GuestMemory;
+
+    fn share() -> Share {
+        GuestMemory::new(None, &Arc::default()).share("a")
+    }
 
     #[test]
     fn memories_are_summed_and_the_refusal_is_kept() {
-        let mut limiter = Limiter::new(10 << 16, 0, Arc::default());
+        let mut limiter = Limiter::new(10 << 16, 0, Arc::default(), share());
         assert!(limiter.memory_growing(0, 6 << 16, None).unwrap());
         assert!(limiter.memory_growing(0, 4 << 16, Some(4 << 16)).unwrap());
         assert_eq!((limiter.peak(), limiter.refused()), (10 << 16, None));
@@ -333,14 +349,14 @@ mod tests {
 
     #[test]
     fn growth_beyond_a_memorys_own_maximum_counts_nothing() {
-        let mut limiter = Limiter::new(10 << 16, 0, Arc::default());
+        let mut limiter = Limiter::new(10 << 16, 0, Arc::default(), share());
         assert!(limiter.memory_growing(0, 3 << 16, Some(2 << 16)).unwrap());
         assert_eq!(limiter.peak(), 0);
     }
 
     #[test]
     fn tables_have_a_ceiling_each_and_together() {
-        let mut limiter = Limiter::new(0, 1000, Arc::default());
+        let mut limiter = Limiter::new(0, 1000, Arc::default(), share());
         assert!(limiter.table_growing(0, 1000, None).unwrap());
         assert!(!limiter.table_growing(0, 1000 + 1, None).unwrap());
         for _ in 0..2 {

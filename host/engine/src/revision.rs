@@ -121,10 +121,10 @@ impl Revision {
         artifact.code.link()?;
         let RevisionSpec { name, limits, grants, config, ports, isolation } = spec;
         let plugin = Arc::new(Plugin { name, grants, caps: engine.caps(), config, ports });
-        let reuse = engine.reuse();
+        let (reuse, share) = (engine.reuse(), engine.share(&plugin.name.namespace));
         let control = Handle::try_current().unwrap_or_else(|_| engine.guests().clone());
         let wasmtime = engine.wasmtime().clone();
-        let prepared = Arc::new(Prepared { wasmtime, plugin, limits, sums: Arc::default(), reuse, control });
+        let prepared = Arc::new(Prepared { wasmtime, plugin, limits, sums: Arc::default(), share, reuse, control });
         let permits = engine.permits(&artifact);
         let lane = engine.lane(&prepared.plugin.name, permits);
         let bench = engine.bench(&prepared.plugin.name.namespace, artifact.dear() || isolation == Isolation::Warm);

@@ -144,7 +144,7 @@ impl<'a> EntryView<'a> {
     /// What the key waits for, if its last call failed.
     pub fn failure_state(&self, time: Time) -> Option<FailureState> {
         let failure = self.failure?;
-        let waits = self.hold.is_some_and(|hold| hold > time) || failure.reason == Reason::ServerUnavailable.as_str();
+        let waits = self.hold.is_some_and(|hold| hold > time) || Reason::named(failure.reason).is_some_and(Reason::is_excused);
         Some(match self.parked {
             Some(_) => FailureState::Parked,
             None if waits => FailureState::Waiting,

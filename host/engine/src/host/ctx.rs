@@ -10,8 +10,8 @@ use wharf_core::{Delivery, Grants};
 
 use super::log::LogSink;
 use super::wasi::Wasi;
-use crate::config::Caps;
 use crate::activity::{HostFunction, Watched};
+use crate::config::Caps;
 use crate::limits::{Budget, Limiter, MAX_RESOURCES};
 use crate::ports::{CallInfo, Ports};
 

@@ -12,6 +12,8 @@ mod compiler;
 #[cfg(test)]
 mod encode;
 #[cfg(test)]
+mod guest_memory;
+#[cfg(test)]
 mod guests;
 #[cfg(test)]
 mod hostile;

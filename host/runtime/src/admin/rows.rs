@@ -144,6 +144,8 @@ pub struct MemoryRow {
     pub keys: u64,
     /// What `wharf explain` shows.
     pub history: u64,
+    /// What `wharf get failedcalls` shows.
+    pub failures: u64,
     /// Changes that it is still to be told of one by one.
     pub backlog: u64,
     /// Cached objects.
@@ -151,8 +153,8 @@ pub struct MemoryRow {
 }
 
 impl From<Memory> for MemoryRow {
-    fn from(Memory { code, instances, keys, history, backlog, cache }: Memory) -> Self {
-        Self { code, instances, keys, history, backlog, cache }
+    fn from(Memory { code, instances, keys, history, failures, backlog, cache }: Memory) -> Self {
+        Self { code, instances, keys, history, failures, backlog, cache }
     }
 }
 

@@ -10,6 +10,7 @@ use wharf_core::plugin::fields::{Node, Problems, excerpt};
 use wharf_engine::{Caps, Compiler, EngineConfig};
 
 use super::layers::Layers;
+use crate::memory;
 
 /// The settings of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct EngineSettings {
     pub max_component: u64,
     /// See [`EngineConfig::cache_bytes`].
     pub code_cache: u64,
+    /// See [`EngineConfig::guest_memory`]; `None`: a part of the memory that there is.
+    pub guest_memory: Option<u64>,
     /// See [`EngineConfig::caps`].
     pub guests: Caps,
     /// What compiling one component may use.
@@ -61,6 +64,8 @@ impl EngineSettings {
             cache_dir: Some(cache.to_owned()),
             max_component_bytes: self.max_component,
             cache_bytes: self.code_cache,
+            // Of what is left the watches have most.
+            guest_memory: self.guest_memory.or_else(|| memory::available().map(|bytes| bytes / 4)),
             caps: self.guests,
             calls_per_instance: self.calls_per_instance,
             instance_age: self.instance_age,
@@ -82,6 +87,7 @@ pub(super) fn pick(layers: &mut Layers<'_>) -> Option<EngineSettings> {
     let keep_code = time(layers, "engine.keepCode", seconds(0, 24 * 3600));
     let max_component = bytes(layers, "engine.maxComponent", 64 << 10..=256 << 20);
     let code_cache = bytes(layers, "engine.codeCache", 64 << 20..=1 << 40);
+    let guest_memory = bytes(layers, "engine.guestMemory", 0..=1 << 40);
     let guests = guests(layers);
     let compile = compile(layers);
     Some(EngineSettings {
@@ -94,6 +100,7 @@ pub(super) fn pick(layers: &mut Layers<'_>) -> Option<EngineSettings> {
         keep_code: keep_code?,
         max_component: max_component?,
         code_cache: code_cache?,
+        guest_memory: Some(guest_memory?).filter(|bytes| *bytes > 0),
         guests: guests?,
         compile: compile?,
     })

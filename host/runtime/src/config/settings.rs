@@ -176,6 +176,8 @@ settings! {
         "The largest component that is accepted; 64Ki to 256Mi. Larger ones are refused (ComponentTooLarge) before they are read.";
     engine_code_cache: String = "engine.codeCache", None, "WHARF_ENGINE_CODE_CACHE", Text, Some("2Gi"), "512Mi",
         "Most of what the folder with compiled components may hold; 64Mi to 1024Gi. What was not used for longest goes first, and is compiled again when it is needed.";
+    engine_guest_memory: String = "engine.guestMemory", None, "WHARF_ENGINE_GUEST_MEMORY", Text, Some("0"), "512Mi",
+        "Memory that the instances of all plugins may have together; 0 to 1024Gi. One tenant may have eight ninths of it. Instances that idle are given up first; a guest that then gets no more is called again later (GuestMemoryShort), which counts as nobody's failure. 0 is a quarter of the container's memory limit, or of the machine's memory.";
     guests_start_deadline: String = "engine.guests.startDeadline", None, "WHARF_GUESTS_START_DEADLINE", Text, Some("5s"), "10s",
         "Wall time to make an instance, and for each of the calls `validate-config` and `describe`; 100ms to 1m.";
     guests_start_cpu: String = "engine.guests.startCpu", None, "WHARF_GUESTS_START_CPU", Text, Some("500ms"), "2s",

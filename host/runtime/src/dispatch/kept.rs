@@ -68,6 +68,11 @@ impl FailedCall {
 pub(super) struct Kept(Mutex<VecDeque<Arc<FailedCall>>>);
 
 impl Kept {
+    /// Bytes of all of them.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.lock().iter().map(|call| call.bytes()).sum()
+    }
+
     /// Of each key the newest one, of all as many as there is room for.
     fn push(&self, limits: &KeepFailed, call: FailedCall) {
         let mut kept = self.0.lock();

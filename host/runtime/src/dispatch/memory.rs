@@ -19,6 +19,8 @@ pub struct Memory {
     pub keys: u64,
     /// What `wharf explain` shows.
     pub history: u64,
+    /// Failed calls that are kept with what they were told.
+    pub failures: u64,
     /// Changes that it is still to be told of one by one.
     pub backlog: u64,
     /// Objects of the watches that serve it; shared by all whom they serve.
@@ -27,9 +29,17 @@ pub struct Memory {
 
 impl Memory {
     /// Names and bytes, in this order.
-    pub const fn parts(&self) -> [(&'static str, u64); 6] {
-        let Self { code, instances, keys, history, backlog, cache } = *self;
-        [("code", code), ("instances", instances), ("keys", keys), ("history", history), ("backlog", backlog), ("cache", cache)]
+    pub const fn parts(&self) -> [(&'static str, u64); 7] {
+        let Self { code, instances, keys, history, failures, backlog, cache } = *self;
+        [
+            ("code", code),
+            ("instances", instances),
+            ("keys", keys),
+            ("history", history),
+            ("failures", failures),
+            ("backlog", backlog),
+            ("cache", cache),
+        ]
     }
 
     /// All of it.
@@ -53,6 +63,7 @@ impl Dispatcher {
             instances: revision.map_or(0, |revision| revision.used().memory),
             keys: (ledger + (queue.depth + queue.waiting) * WAITING_KEY) as u64,
             history: self.history.bytes() as u64,
+            failures: self.kept.bytes() as u64,
             backlog: self.every.bytes() as u64,
             cache: subscribed.share(),
         }

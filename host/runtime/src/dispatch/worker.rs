@@ -280,10 +280,8 @@ fn finished(report: &CallReport) -> Finished {
         Ok(Ok(outcome)) => Finished::from(*outcome),
         Ok(Err(failure)) => Finished::from(failure.clone()),
         Err(strike) if strike.reason == Reason::Cancelled => Finished::Cancelled,
-        // Waiting for an API server that does not answer is no strike.
-        Err(strike) if strike.reason == Reason::ServerUnavailable => {
-            Finished::Waiting { reason: strike.reason, message: strike.message.clone() }
-        }
+        // Waiting for an API server that does not answer, or for memory that others have, is no strike.
+        Err(strike) if strike.reason.is_excused() => Finished::Waiting { reason: strike.reason, message: strike.message.clone() },
         Err(strike) => Finished::from(strike.clone()),
     }
 }

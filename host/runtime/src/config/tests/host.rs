@@ -58,6 +58,7 @@ fn defaults() {
             keep_code: Duration::from_secs(60),
             max_component: 64 << 20,
             code_cache: 2 << 30,
+            guest_memory: None,
             guests: Caps::default(),
             compile: CompileSettings { cpu: Duration::from_secs(60), deadline: Duration::from_secs(180), memory: 2 << 30, code: 1 << 30 },
         },
@@ -121,9 +122,10 @@ fn weights_of_tenants() {
 fn the_engine_is_told() {
     let (defaults, _) = Settings::resolve(Layer::default(), &no_env, None).unwrap();
     let own = EngineConfig { cache_dir: Some("/c".into()), compiler: Some(Compiler::this_program()), ..EngineConfig::default() };
+    let own = EngineConfig { guest_memory: crate::memory::available().map(|bytes| bytes / 4), ..own };
     assert_eq!(defaults.engine.config(Path::new("/c")), own);
     let (_dir, path) = file(
-        "engine: {callsPerInstance: 7, instanceAge: 2m, keepInstances: 0s, keepCode: 3m, maxComponent: 1Mi, codeCache: 1Gi, guests: {\
+        "engine: {callsPerInstance: 7, instanceAge: 2m, keepInstances: 0s, keepCode: 3m, maxComponent: 1Mi, codeCache: 1Gi, guestMemory: 1Gi, guests: {\
          startDeadline: 1s, startCpu: 20ms, hostCallBytes: 2Mi, handles: 50, tableElements: 3000, objectBytes: 3Mi, pageBytes: 5Mi, \
          logLines: 9, events: 8}}\ncompile: {cpu: 2s, deadline: 4s, memory: 256Mi, code: 2Mi}\n",
     );
@@ -136,6 +138,7 @@ fn the_engine_is_told() {
         keep_mapped: 180 * second,
         max_component_bytes: 1 << 20,
         cache_bytes: 1 << 30,
+        guest_memory: Some(1 << 30),
         caps: Caps {
             start_deadline: second,
             start_cpu: Duration::from_millis(20),

@@ -142,7 +142,7 @@ fn ending(report: &CallReport) -> Ending<'_> {
         Ok(Err(Failure::Retry(fault))) => of(CallResult::Retry, &fault.reason, &fault.message, fault.retry_after),
         Ok(Err(Failure::Permanent(fault))) => of(CallResult::Permanent, &fault.reason, &fault.message, None),
         // The server did not answer in time: tried again, and no strike of the guest's.
-        Err(strike) if strike.reason == Reason::ServerUnavailable => of(CallResult::Retry, strike.reason.as_str(), &strike.message, None),
+        Err(strike) if strike.reason.is_excused() => of(CallResult::Retry, strike.reason.as_str(), &strike.message, None),
         Err(strike) => of(CallResult::Strike(strike.reason), strike.reason.as_str(), &strike.message, None),
     }
 }
