@@ -19,6 +19,8 @@ pub struct Facts<'a> {
     pub now: Time,
     /// What has become of the plugin.
     pub plugin: Standing<'a>,
+    /// The plugin's breaker is not closed: how the last strike ended, and until when it is open.
+    pub breaker: Option<(Reason, Option<Time>)>,
     /// The kind that was asked for, as it is printed.
     pub kind: &'a str,
     /// The object that was asked for.
@@ -112,6 +114,8 @@ pub enum Finding {
     PluginServes { revision: String },
     /// It is suspended or paused.
     PluginHeld {},
+    /// Its breaker is open for so long, or lets one call through; `reason` is the last strike's.
+    BreakerOpen { reason: String, in_ms: Option<u64> },
     /// No subscription is for the kind.
     KindNotSubscribed { kind: String, subscribed: Vec<String> },
     /// The subscription has no events: the kind is cached for reading, or for those that its objects name.
@@ -186,7 +190,8 @@ impl Finding {
                     Sign::Note
                 }
             }
-            Self::EventsNarrowed { .. }
+            Self::BreakerOpen { in_ms: None, .. }
+            | Self::EventsNarrowed { .. }
             | Self::ChangeDropped { .. }
             | Self::NeverCalled {}
             | Self::ToldBefore { .. }
@@ -235,6 +240,10 @@ fn plugin(facts: &Facts<'_>, findings: &mut Vec<Finding>) -> bool {
             }
             if *held {
                 findings.push(Finding::PluginHeld {});
+            }
+            if let Some((reason, until)) = facts.breaker {
+                let in_ms = until.map(|until| milliseconds(until.saturating_sub(facts.now)));
+                findings.push(Finding::BreakerOpen { reason: reason.to_string(), in_ms });
             }
             serving.is_some()
         }

@@ -101,6 +101,8 @@ reasons! {
     TooManyFailures => "`wharf get failures` shows them; correct the plugin or the objects, or raise failures.maxKeys",
     /// The plugin's calls fail, one after the other, without a success between.
     CallsFailing => "`wharf get failures` shows why; correct the plugin or the objects, or go back with `wharf rollback`",
+    /// So many calls of the plugin trap or go beyond a limit that it is not called for a while, and then with one call for a trial.
+    BreakerOpen => "`wharf get failures` shows why; correct the plugin and bring the new component, or go back with `wharf rollback`; `wharf retry` and `wharf reload` try at once",
     /// The kind does not exist on the server (yet).
     KindNotFound => "install its CustomResourceDefinition; the plugin starts by itself as soon as it is there",
     /// The API server does not accept the credentials.

@@ -159,7 +159,7 @@ impl Host {
             ceilings: settings.ceilings.plugins,
             makes_accounts: settings.makes_accounts,
         };
-        let FailureSettings { strikes, park, max_keys, .. } = settings.failures;
+        let FailureSettings { strikes, park, max_keys, kept, breaker } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
         let books = Books::new(settings, clock, &metrics, &tenure, stop_rest.child_token());
         // A host without an election leads at once.
@@ -171,8 +171,9 @@ impl Host {
             clock,
             metrics: Arc::clone(&metrics),
             policy,
+            breaker,
             history_bytes: settings.history_bytes,
-            keep_failed: settings.failures.kept,
+            keep_failed: kept,
             checkpoint: checkpoint.clone(),
             tenure: tenure.clone(),
         });

@@ -12,6 +12,7 @@ use wharf_core::Reason;
 use crate::admin::StatusSource;
 use crate::admin::rows::{HostUsage, InformerRow, PluginRow, PluginUsage, QueueRow, UsageRow};
 use crate::checkpoint::{Checkpoint, Usage};
+use crate::dispatch::Tripped;
 use crate::lease::Tenure;
 use crate::plugins::progress::Step;
 use crate::plugins::{Origin, PluginState, Registry, account};
@@ -125,6 +126,7 @@ impl HostStatus {
                     ledger_entries: plugin.stats.ledger_entries as u64,
                     parked_keys: plugin.stats.parked as u64,
                     backlog_bytes: plugin.stats.backlog_bytes as u64,
+                    breaker: Tripped::number(plugin.stats.tripped),
                     failing_keys: plugin.stats.failing as u64,
                     history_bytes: plugin.stats.memory.history,
                     synced: plugin.stats.synced,
@@ -151,6 +153,9 @@ impl StatusSource for HostStatus {
                 (PluginState::Serving, Some((reason, message))) => ("Sleeping", reason.as_str(), message.clone()),
                 (PluginState::Serving, None) if let Some(account) = &status.lacks_account => {
                     (status.state.as_str(), Reason::ServiceAccountNotFound.as_str(), account::missing(&status.name, account))
+                }
+                (PluginState::Serving, None) if let Some(tripped) = &status.stats.tripped => {
+                    (status.state.as_str(), Reason::BreakerOpen.as_str(), tripped.message(&status.name))
                 }
                 (PluginState::Serving, None) if status.stats.full => {
                     let message = format!("{} keys fail: it is told of no further object", status.stats.failing);

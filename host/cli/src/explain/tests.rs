@@ -176,6 +176,8 @@ fn every_finding_is_a_sentence_without_control_characters() {
         Finding::PluginUnknown { similar: None },
         Finding::PluginStarting {},
         Finding::PluginHeld {},
+        Finding::BreakerOpen { reason: text(), in_ms: Some(1) },
+        Finding::BreakerOpen { reason: text(), in_ms: None },
         Finding::PluginRefused { reason: text(), message: text(), serving: None },
         Finding::PluginRefused { reason: text(), message: text(), serving: Some(text()) },
         Finding::KindNotSubscribed { kind: text(), subscribed: Vec::new() },

@@ -16,6 +16,17 @@ pub(super) fn finding(finding: &Finding) -> String {
         Finding::PluginUnknown { .. } => "there is no such plugin".to_owned(),
         Finding::PluginStarting {} => "the plugin's first revision is not in service yet".to_owned(),
         Finding::PluginHeld {} => "the plugin is suspended or paused: changes wait".to_owned(),
+        Finding::BreakerOpen { reason, in_ms: Some(in_ms) } => {
+            format!(
+                "the plugin is not called for {}, because its calls trap or go beyond limits, the last of them with {reason}",
+                time(*in_ms)
+            )
+        }
+        Finding::BreakerOpen { reason, in_ms: None } => {
+            format!(
+                "one call of the plugin is tried at a time, because its calls trapped or went beyond limits, the last of them with {reason}"
+            )
+        }
         Finding::PluginRefused { reason, message, serving: None } => format!("the plugin was refused: {reason}: {message}"),
         Finding::PluginRefused { reason, message, serving: Some(serving) } => {
             format!("the plugin's document was refused, and {serving} goes on: {reason}: {message}")
@@ -88,6 +99,7 @@ pub(super) fn hint(finding: &Finding, row: &ExplainRow) -> Option<String> {
         Finding::PluginUnknown { similar: None } => "`wharf get plugins` lists them".to_owned(),
         Finding::PluginStarting {} => "`wharf get plugins -o wide` shows how far it is".to_owned(),
         Finding::PluginHeld {} => format!("`wharf resume {}`, or `suspend: false` in its document", row.plugin),
+        Finding::BreakerOpen { .. } => Reason::BreakerOpen.hint().to_owned(),
         Finding::PluginRefused { reason, .. } => Reason::named(reason)?.hint().to_owned(),
         Finding::KindNotSubscribed { .. } => {
             "a component asks for its kinds itself; spec.subscribe of the document may leave some out".to_owned()

@@ -59,6 +59,7 @@ fn explained(change: impl FnOnce(&mut Facts<'_>, &'static Subscription, &'static
     let mut facts = Facts {
         now: Duration::from_secs(100),
         plugin: Standing::Known { serving: Some("1-abc"), refused: None, held: false },
+        breaker: None,
         kind: "v1 ConfigMap",
         key,
         kinds: vec!["v1 ConfigMap".into()],
@@ -245,6 +246,22 @@ fn parked() {
     let findings = parked(ParkedBy::Strikes, Some(1900));
     assert_eq!(answered(&findings), (want("strikes", Some(1_800_000)), Sign::Against));
     assert!(findings.contains(&Finding::Due { in_ms: 1_800_000 }));
+}
+
+#[test]
+fn a_breaker_is_the_answer_as_long_as_it_is_open() {
+    let open = |until: Option<u64>| {
+        explained(|facts, _, _| facts.breaker = Some((Reason::Trap, until.map(Duration::from_secs)))).into_iter().next()
+    };
+    let breaker = |in_ms| Finding::BreakerOpen { reason: "Trap".into(), in_ms };
+    let usual = |findings: &[Finding]| answer(findings).cloned();
+    assert_eq!(open(Some(130)), Some(breaker(Some(30_000))));
+    assert_eq!(open(None), Some(breaker(None)));
+    let mut findings = explained(|facts, _, _| facts.place = Some(Place::Ready(0)));
+    findings.insert(0, breaker(None));
+    assert_eq!(usual(&findings), Some(Finding::Queued { ahead: 0 }));
+    findings.insert(0, breaker(Some(1)));
+    assert_eq!(usual(&findings), Some(breaker(Some(1))));
 }
 
 #[test]

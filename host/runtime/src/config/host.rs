@@ -16,7 +16,7 @@ use super::layers::Layers;
 use super::origins::Origins;
 use super::settings::{Layer, SETTINGS};
 use super::way::{self, Way};
-use crate::dispatch::KeepFailed;
+use crate::dispatch::{BreakerPolicy, KeepFailed};
 use crate::lease::{Contradiction, Timing};
 use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
@@ -123,6 +123,8 @@ pub struct FailureSettings {
     pub max_keys: usize,
     /// What of failed calls is kept.
     pub kept: KeepFailed,
+    /// For how long a plugin is not called whose calls strike as a whole; 0 to an hour, and 1 s to a day.
+    pub breaker: BreakerPolicy,
 }
 
 /// The settings of checkpoints.
@@ -214,6 +216,8 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
     let kept_calls = layers.pick("failures.keptCalls", |n, p| n.integer(&(0..=100), p));
     let kept_bytes = layers.pick("failures.keptBytes", |n, p| n.bytes(&(4 << 10..=64 << 20), p));
     let kept_secrets = layers.pick("failures.keptSecretData", |n, p| n.flag(p));
+    let open_for = layers.pick("failures.breaker.openFor", |n, p| n.duration(&seconds(0, 3600), p));
+    let max_open_for = layers.pick("failures.breaker.maxOpenFor", |n, p| n.duration(&seconds(1, 24 * 3600), p));
     let history = layers.pick("historyPerPlugin", |n, p| n.bytes(&(0..=16 << 20), p));
     let data_dir = layers.pick("dataDirectory", path);
     let enabled = layers.pick("checkpoint.enabled", |n, p| n.flag(p));
@@ -242,6 +246,11 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
         let message = format!("the defaults are above the ceilings: {}", above.join("\n"));
         layers.contradict("ceilings.limits", message, DEFAULTS_HINT.to_owned());
     }
+    let breaker = BreakerPolicy { open_for: open_for?, max_open_for: max_open_for? };
+    if breaker.open_for > breaker.max_open_for {
+        let message = "failures.breaker.openFor is above it".to_owned();
+        layers.contradict("failures.breaker.maxOpenFor", message, "raise it, or lower failures.breaker.openFor".to_owned());
+    }
     Some(Settings {
         plugins_directory: plugins_dir?,
         allow_bare: allow_bare?,
@@ -266,6 +275,7 @@ fn settings(layers: &mut Layers<'_>) -> Option<Settings> {
                 bytes: usize::try_from(kept_bytes?).ok()?,
                 secret_data: kept_secrets?,
             },
+            breaker,
         },
         history_bytes: usize::try_from(history?).ok()?,
         checkpoint: CheckpointSettings {

@@ -224,6 +224,10 @@ settings! {
         "Memory for them, of each plugin; 4Ki to 64Mi. Objects of more than 256 KiB in one call are never kept.";
     failures_kept_secret_data: bool = "failures.keptSecretData", None, "WHARF_FAILURES_KEPT_SECRET_DATA", Flag, Some("false"), "true",
         "Keep the values of Secrets in them too; whoever may use the control socket can then read them. Without it only the names of the values are kept.";
+    failures_open_for: String = "failures.breaker.openFor", None, "WHARF_FAILURES_BREAKER_OPEN_FOR", Text, Some("30s"), "1m",
+        "A plugin is not called for this time when five calls in a row, or more than 20 % of the last 50, trap or are ended by the host, and not for one key alone; 0s to 1h, where 0s never holds a plugin back. Then one call is tried: if it strikes again, the time is doubled. Changes are noted meanwhile, and nothing is lost.";
+    failures_max_open_for: String = "failures.breaker.maxOpenFor", None, "WHARF_FAILURES_BREAKER_MAX_OPEN_FOR", Text, Some("30m"), "10m",
+        "The time is doubled up to this; 1s to 24h, not below openFor.";
     history_per_plugin: String = "historyPerPlugin", None, "WHARF_HISTORY_PER_PLUGIN", Text, Some("128Ki"), "1Mi",
         "Memory for what was decided about a plugin's keys lately, which `wharf explain` shows; 0 to 16Mi, where 0 keeps nothing. 128Ki are about two thousand decisions.";
     data_directory: PathBuf = "dataDirectory", Some("--data-dir"), "WHARF_DATA_DIR", Text, Some("/var/lib/wharf"), "/var/lib/wharf",

@@ -8,14 +8,17 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wharf_core::{Delivery, TargetKey};
 use wharf_engine::{Admission, CallReport};
-use wharf_queue::Item;
+use wharf_queue::{Item, Ready};
 
+use super::breaker::Pass;
 use super::dispatcher::{Dispatcher, Serving};
 
 /// The right to a call of the revision that served when it was given.
 pub(super) struct Admitted {
     serving: Arc<Serving>,
     admission: Option<Admission>,
+    /// What the breaker knows the call by.
+    pub(super) pass: Pass,
 }
 
 impl Admitted {
@@ -38,14 +41,9 @@ const BURST: Duration = Duration::from_millis(20);
 /// workers. Cancel safe: another worker is woken in its place.
 pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<TargetKey>, Admitted)> {
     loop {
-        let ready = match timeout(BURST, dispatcher.queue.ready()).await {
-            Ok(ready) => ready?,
-            Err(_) => {
-                if let Some(serving) = dispatcher.serving() {
-                    serving.revision.rest(BURST);
-                }
-                dispatcher.queue.ready().await?
-            }
+        let ready = tokio::select! {
+            ready = ready(dispatcher) => ready?,
+            () = dispatcher.until_trial() => continue,
         };
         // Without a revision the queue is paused.
         let serving = dispatcher.serving()?;
@@ -57,8 +55,18 @@ pub(super) async fn next(dispatcher: &Dispatcher, index: u32) -> Option<(Item<Ta
         if !dispatcher.shared.tenure.may_deliver() {
             return None;
         }
-        if let Some(item) = ready.take() {
-            return Some((item, Admitted { serving, admission }));
+        if let Some((item, pass)) = dispatcher.take(ready) {
+            return Some((item, Admitted { serving, admission, pass }));
         }
     }
+}
+
+async fn ready(dispatcher: &Dispatcher) -> Option<Ready<TargetKey>> {
+    if let Ok(ready) = timeout(BURST, dispatcher.queue.ready()).await {
+        return ready;
+    }
+    if let Some(serving) = dispatcher.serving() {
+        serving.revision.rest(BURST);
+    }
+    dispatcher.queue.ready().await
 }

@@ -5,7 +5,7 @@
 //! `swap`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -20,8 +20,10 @@ use wharf_engine::Used;
 use wharf_queue::{Add, ExponentialPerKey, LOW, Stats, WorkQueue};
 
 use super::announcer::Announcer;
+use super::breaker::{BreakerPolicy, Tripped};
 use super::callee::Callee;
 use super::every::{BACKLOG, Every};
+use super::gate::Gate;
 use super::history::History;
 use super::initial::Initial;
 use super::kept::{KeepFailed, Kept};
@@ -45,6 +47,8 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     /// When a key is parked, and how many may fail.
     pub policy: Policy,
+    /// For how long a plugin whose calls strike as a whole is not called.
+    pub breaker: BreakerPolicy,
     /// Bytes of each plugin's history.
     pub history_bytes: usize,
     /// What of failed calls is kept.
@@ -95,8 +99,8 @@ pub struct Dispatcher {
     pub(super) history: History,
     /// One task per number below the largest concurrency so far; it may have ended.
     pub(super) workers: Mutex<Vec<JoinHandle<()>>>,
-    /// No key is handed out, whatever serves.
-    pub(super) held: AtomicBool,
+    /// Whether keys are handed out. May be locked under the lock of the state, and not the other way round.
+    pub(super) gate: Mutex<Gate>,
     pub(super) calls: AtomicU64,
     pub(super) failures: AtomicU64,
     pub(super) streak: Streak,
@@ -169,6 +173,8 @@ pub struct DispatcherStats {
     pub failures: u64,
     /// Do all calls fail?
     pub in_vain: Option<InVain>,
+    /// Is it not called for a while, because its calls strike?
+    pub tripped: Option<Tripped>,
     /// Why the newest Event that the plugin did not get was refused.
     pub refused: Option<(Reason, String)>,
     /// See [`Dispatcher::has_synced`]; not as long as a watch is refused.
@@ -204,9 +210,9 @@ impl Dispatcher {
             state: Mutex::new(state),
             every: Every::new(BACKLOG),
             history: History::new(shared.history_bytes),
+            gate: Mutex::new(Gate::new(shared.breaker)),
             shared,
             workers: Mutex::new(Vec::new()),
-            held: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             streak: Streak::default(),
@@ -339,6 +345,7 @@ impl Dispatcher {
         let synced = self.has_synced() && !self.subscribed().is_refused();
         let serving = self.serving();
         let memory = self.memory();
+        let tripped = self.tripped();
         let state = self.state.lock();
         DispatcherStats {
             queue,
@@ -353,6 +360,7 @@ impl Dispatcher {
             calls: self.calls.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             in_vain: self.streak.in_vain(state.ledger.failing(), state.ledger.len()),
+            tripped,
             refused: self.refusals.newest(),
             synced,
         }

@@ -11,7 +11,7 @@ impl Dispatcher {
     /// is then still running is cancelled; earlier if this host leads no more. Returns the calls
     /// that were cancelled.
     pub async fn drain(&self, deadline: Duration) -> usize {
-        self.queue.pause();
+        self.shut();
         let drained = tokio::select! {
             drained = tokio::time::timeout(deadline, self.queue.shut_down_with_drain()) => drained.is_ok(),
             // Another host may call the plugin soon.

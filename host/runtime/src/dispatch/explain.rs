@@ -1,8 +1,6 @@
 //! The facts about one key of one plugin, gathered for a question of a person. Owns where each
 //! fact is read; what follows from them is `wharf_core::explain`'s.
 
-use std::sync::atomic::Ordering;
-
 use wharf_cache::InformerState;
 use wharf_core::TargetKey;
 use wharf_core::explain::{Facts, Finding, Place, Standing, Watch, explain};
@@ -35,6 +33,7 @@ impl Dispatcher {
         });
         let TargetKey::Object { key: object, .. } = key else { return Explained { findings: Vec::new(), past } };
         let serving = self.serving();
+        let tripped = self.tripped();
         let state = self.state.lock();
         let subscribed = &state.subscribed;
         let mut kinds: Vec<String> = subscribed.subscriptions().map(|subscription| subscription.kind.to_string()).collect();
@@ -50,8 +49,9 @@ impl Dispatcher {
             plugin: Standing::Known {
                 serving: serving.as_ref().map(|serving| &*serving.tag),
                 refused,
-                held: self.held.load(Ordering::SeqCst),
+                held: self.is_held(),
             },
+            breaker: tripped.map(|tripped| (tripped.reason, tripped.until)),
             kind,
             key: object,
             kinds,

@@ -57,6 +57,8 @@ impl Dispatcher {
     /// walk over all keys that are not settled, under the plugin's lock.
     pub fn failures(&self, max: usize) -> Failures {
         let now = self.shared.clock.now();
+        // Nothing is tried before.
+        let opens = self.tripped().and_then(|tripped| tripped.until).unwrap_or_default();
         let state = self.state.lock();
         let (mut first, mut all): (BinaryHeap<&TargetKey>, usize) = (BinaryHeap::new(), 0);
         for (key, _) in state.ledger.failures() {
@@ -71,6 +73,7 @@ impl Dispatcher {
         }
         let keys = first.into_sorted_vec().into_iter();
         let rows: Vec<Failed> = keys.filter_map(|key| failed(key, state.ledger.entry(Here { key, slot: None, now: None })?, now)).collect();
+        let rows = rows.into_iter().map(|row| Failed { due: row.due.map(|due| due.max(opens)), ..row }).collect();
         let more = all.saturating_sub(rows.len());
         Failures { rows, more }
     }
@@ -84,6 +87,7 @@ impl Dispatcher {
         }
         self.note(key, What::Asked);
         self.enqueue(key.clone(), Cause::Manual);
+        self.try_now();
         Retried::Queued
     }
 

@@ -6,16 +6,19 @@
 //! that serves at that moment (`worker`). Which call is made is decided by the pure
 //! table in `wharf_core::diff`; when a key comes back is decided by the queue. What was decided is
 //! noted in a `history`, for people who ask (`explain`, `failures`); failed calls are `kept` with what they were told.
+//! Whether calls are made at all is the `gate`'s, with the plugin's `breaker` before it.
 //! What survives the host is in `remember` and `sources`, how the next one takes it up in `recall`.
 
 mod admission;
 mod announcer;
+mod breaker;
 mod callee;
 mod dispatcher;
 mod drain;
 mod every;
 mod explain;
 mod failures;
+mod gate;
 pub mod history;
 mod initial;
 mod judge;
@@ -35,6 +38,7 @@ mod swap;
 mod tally;
 mod worker;
 
+pub use breaker::{BreakerPolicy, Tripped};
 pub use callee::Callee;
 pub use dispatcher::{Dispatcher, DispatcherStats, Serving, Shared};
 pub use explain::Explained;

@@ -12,9 +12,9 @@ use wharf_core::printable;
 use super::tally::Ended;
 
 /// Fewer calls may fail by chance.
-const CALLS: u64 = 5;
+pub(super) const CALLS: u64 = 5;
 /// So many keys that begin to fail stand for all.
-const KEYS: u64 = 3;
+pub(super) const KEYS: u64 = 3;
 /// Bytes of a reason, which a guest may have chosen.
 const MAX_REASON: usize = 64;
 

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -145,21 +144,8 @@ impl Dispatcher {
             self.enqueue_after(key, Cause::Reload, Some(spread(number)));
         }
         self.run_workers(concurrency, threads.as_ref());
-        if !self.held.load(Ordering::SeqCst) {
-            self.queue.resume();
-        }
+        self.serves();
         old
-    }
-
-    /// Hands out no key until it is told otherwise, also over swaps. Changes are noted, calls in flight
-    /// end. Without a revision no key is handed out anyway.
-    pub fn hold(&self, held: bool) {
-        self.held.store(held, Ordering::SeqCst);
-        if held {
-            self.queue.pause();
-        } else if self.serving().is_some() {
-            self.queue.resume();
-        }
     }
 
     /// As many workers as the revision's concurrency: each runs one call at a time. A

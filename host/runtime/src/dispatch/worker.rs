@@ -42,12 +42,14 @@ const STRETCH: (u32, Duration) = (32, Duration::from_millis(1));
 pub(super) async fn run(dispatcher: Arc<Dispatcher>, index: u32) {
     let (mut keys, mut busy) = (0, Duration::ZERO);
     while let Some((item, admitted)) = next(&dispatcher, index).await {
+        let pass = admitted.pass;
         let worked = AssertUnwindSafe(work(&dispatcher, &item, admitted)).catch_unwind().await;
         let (through, took) = worked.unwrap_or_else(|_| broke_off(&dispatcher, &item));
         if through {
             dispatcher.through(item.key());
         }
         drop(item);
+        dispatcher.give_back(pass);
         (keys, busy) = (keys + 1, busy + took);
         if keys >= STRETCH.0 || busy >= STRETCH.1 {
             (keys, busy) = (0, Duration::ZERO);
@@ -95,6 +97,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
         Decided::Later => return (false, judged),
     };
     dispatcher.note_called(key, &delivery, &serving, lag.is_some());
+    let pass = admitted.pass;
     let report = admitted.call(&serving, delivery.clone()).await;
     let finished = finished(&report);
     let ended = ending(&finished, &serving);
@@ -104,6 +107,7 @@ async fn work(dispatcher: &Dispatcher, item: &Item<TargetKey>, admitted: Admitte
     }
     dispatcher.streak.count(&finished, delivery.attempt);
     dispatcher.keep_failed(&serving.tag, &delivery, &report);
+    dispatcher.count_strikes(pass, key, &finished);
     let next = finish(dispatcher, delivery.event, key, token, finished, lag);
     let parked = next.parked && !skips(&ended, &next);
     dispatcher.note_ended(key, ended, report.wall, &next);

@@ -270,6 +270,7 @@ impl Operator {
         let facts = Facts {
             now: Duration::ZERO,
             plugin: Standing::Unknown { similar: similar(&ask.plugin, &all) },
+            breaker: None,
             kind: "",
             key: &ObjectKey::new("", ""),
             kinds: Vec::new(),

@@ -9,6 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use wharf_core::Reason;
 
 use crate::dispatch::Numbers;
 
@@ -30,6 +31,8 @@ pub enum Worse {
     Failures(Numbers, Numbers),
     /// Its calls take longer.
     Slower(Numbers, Numbers),
+    /// Its breaker opened; how the last of its strikes ended.
+    Breaker(Reason),
 }
 
 /// What is known of the last revision that was good.
@@ -92,6 +95,7 @@ impl fmt::Display for Worse {
                 new.calls,
                 old.percent(old.failures)
             ),
+            Self::Breaker(last) => write!(f, "so many of its calls trapped or went beyond a limit that its breaker opened, the last of them with {last}"),
             Self::Slower(old, new) => {
                 write!(f, "its calls take {} ms ({} ms with the revision before)", new.mean().as_millis(), old.mean().as_millis())
             }

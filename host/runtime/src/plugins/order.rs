@@ -75,6 +75,7 @@ impl Task {
         let (said, next) = match what {
             Ordered::Reload => {
                 self.forgiven = true;
+                self.dispatcher.try_now();
                 (Ok("is loaded again".to_owned()), Some(Goal::Wish))
             }
             Ordered::Rollback(to) => match self.rollback(to, goal.as_ref()).await {

@@ -84,7 +84,7 @@ pub(super) struct Served {
 pub(super) struct Task {
     pub(super) label: Arc<str>,
     pub(super) registry: Arc<Registry>,
-    dispatcher: Arc<Dispatcher>,
+    pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) status: Arc<Mutex<Status>>,
     pub(super) progress: Progress,
     pub(super) record: Record,
@@ -327,7 +327,7 @@ impl Task {
         if let Some(served) = self.served.as_ref().filter(|_| self.standing() == Some(Standing::Good)) {
             self.record.measure(&served.identity, served.tally.numbers());
         }
-        let swapped = self.served.is_some();
+        let (swapped, troubled) = (self.served.is_some(), self.dispatcher.tripped().is_some());
         // Dropping the old subscriptions stops the watches that nobody needs any more.
         drop(self.dispatcher.swap(serving, staged.subscribed, replaying));
         self.warm = None;
@@ -345,7 +345,7 @@ impl Task {
             self.registry.shared.metrics.stands_in(&self.label);
         }
         let bake = self.record.serves(number, &identity, &digest, &document, loaded.wasm, instead).await;
-        self.bake = bake.map(|left| Bake::new(left, self.record.book().measure.numbers(), Numbers::default()));
+        self.bake = bake.map(|left| Bake::new(left, self.record.book().measure.numbers(), Numbers::default()).after(troubled));
         let account = document.service_account.clone();
         if self.served.as_ref().is_none_or(|served| served.document.service_account != account) {
             self.note_account(Account::Settled);

@@ -25,11 +25,18 @@ pub(super) struct Bake {
     before: Numbers,
     /// What it had done when the trial began.
     from: Numbers,
+    /// The one before was held back by its breaker: that this one is, too, is nothing new.
+    troubled: bool,
 }
 
 impl Bake {
     pub(super) fn new(long: Duration, before: Numbers, from: Numbers) -> Self {
-        Self { until: Instant::now() + long, held: None, before, from }
+        Self { until: Instant::now() + long, held: None, before, from, troubled: false }
+    }
+
+    /// The one before was held back by its breaker, or not.
+    pub(super) fn after(self, troubled: bool) -> Self {
+        Self { troubled, ..self }
     }
 
     /// It is called for nothing from now on, or no longer.
@@ -52,6 +59,9 @@ impl Task {
         loop {
             if let Some(worse) = worse(bake.before, served.tally.numbers() - bake.from) {
                 return Some(worse);
+            }
+            if let Some(tripped) = self.dispatcher.tripped().filter(|_| !bake.troubled) {
+                return Some(Worse::Breaker(tripped.reason));
             }
             tokio::select! {
                 () = sleep_until(bake.until), if bake.held.is_none() => return None,

@@ -186,6 +186,7 @@ fn degraded(plugin: &PluginStatus) -> Condition {
         }
         (_, Some((reason, message))) if lasts(*reason) => yes(*reason, format!("it is not told of {}", line(message))),
         _ if let Some(account) = &plugin.lacks_account => yes(Reason::ServiceAccountNotFound, account::missing(&plugin.name, account)),
+        _ if let Some(tripped) = &plugin.stats.tripped => yes(Reason::BreakerOpen, tripped.message(&plugin.name)),
         // Without their number, which changes all the time.
         _ if plugin.stats.full => yes(Reason::TooManyFailures, "so many keys fail that it is told of no further object".to_owned()),
         (_, _) => match &plugin.stats.in_vain {

@@ -36,6 +36,7 @@ pub(super) fn plugin(state: PluginState, revision: &str) -> PluginStatus {
         calls: 10,
         failures: 5,
         in_vain: None,
+        tripped: None,
         refused: None,
         synced: true,
     };

@@ -16,7 +16,7 @@ use wharf_core::{Delivery, Event, Failure, Gvk, ObjectKey, Outcome, Strike, Targ
 use wharf_engine::{Admission, CallReport};
 use wharf_runtime::clock::Clock;
 use wharf_runtime::dispatch::history::What;
-use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
+use wharf_runtime::dispatch::{BreakerPolicy, Callee, Dispatcher, Serving, Shared, Subscribed};
 use wharf_runtime::lease::Tenure;
 use wharf_runtime::telemetry::Metrics;
 
@@ -99,6 +99,7 @@ impl Plugin {
             clock: Clock::start(),
             metrics: Arc::clone(&metrics),
             policy: Policy::default(),
+            breaker: BreakerPolicy::default(),
             history_bytes: 1 << 20,
             keep_failed: wharf_runtime::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,

@@ -20,7 +20,7 @@ use wharf_core::plugin::{Isolation, Limits, PluginName, Replay, Subscription};
 use wharf_core::{Delivery, Event, Grants, Gvk, Object, Outcome, Pointer, Selector};
 use wharf_engine::{Admission, CallReport, Engine, EngineConfig, NoPorts, RevisionSpec};
 use wharf_runtime::clock::Clock;
-use wharf_runtime::dispatch::{Callee, Dispatcher, Serving, Shared, Subscribed};
+use wharf_runtime::dispatch::{BreakerPolicy, Callee, Dispatcher, Serving, Shared, Subscribed};
 use wharf_runtime::fairness::Fairness;
 use wharf_runtime::lease::Tenure;
 use wharf_runtime::telemetry::Metrics;
@@ -213,6 +213,7 @@ impl Plugin {
             clock: Clock::start(),
             metrics: Metrics::new(),
             policy: Policy::default(),
+            breaker: BreakerPolicy::default(),
             history_bytes: HISTORY_BYTES,
             keep_failed: wharf_runtime::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,

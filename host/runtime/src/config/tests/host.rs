@@ -12,7 +12,7 @@ use crate::config::{
     CeilingSettings, CheckpointSettings, ClusterPlugins, CompileSettings, ElectionSettings, EngineSettings, FailureSettings,
     InformerSettings, Layer, Origin, SETTINGS, Settings, Way, control_socket, environment_table, example_yaml,
 };
-use crate::dispatch::KeepFailed;
+use crate::dispatch::{BreakerPolicy, KeepFailed};
 use crate::lease::Timing;
 use crate::plugins::ceilings::Ceilings;
 use crate::telemetry::LogFormat;
@@ -68,6 +68,7 @@ fn defaults() {
             park: Duration::from_secs(1800),
             max_keys: 10_000,
             kept: KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
+            breaker: BreakerPolicy::default(),
         },
         history_bytes: 128 << 10,
         data_directory: "/var/lib/wharf".into(),

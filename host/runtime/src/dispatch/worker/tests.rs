@@ -14,7 +14,7 @@ use wharf_queue::Found;
 use super::*;
 use crate::clock::Clock;
 use crate::dispatch::history::What;
-use crate::dispatch::{Retried, Shared};
+use crate::dispatch::{BreakerPolicy, Retried, Shared};
 use crate::telemetry::metrics::Metrics;
 
 const MS: Duration = Duration::from_millis(1);
@@ -33,6 +33,7 @@ impl Bench {
             clock: Clock::start(),
             metrics: Metrics::new(),
             policy: Policy::default(),
+            breaker: BreakerPolicy::default(),
             history_bytes: 1 << 16,
             keep_failed: crate::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
             checkpoint: None,

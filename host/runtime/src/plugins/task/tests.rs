@@ -14,7 +14,7 @@ use wharf_engine::{Engine, EngineConfig};
 
 use super::*;
 use crate::clock::Clock;
-use crate::dispatch::{Ended, Shared};
+use crate::dispatch::{BreakerPolicy, Ended, Shared};
 use crate::lease::Tenure;
 use crate::plugins::bake::Worse;
 use crate::plugins::ceilings::Ceilings;
@@ -55,6 +55,7 @@ async fn on_trial() -> Task {
         clock: Clock::start(),
         metrics: Arc::clone(&metrics),
         policy: Policy::default(),
+        breaker: BreakerPolicy::default(),
         history_bytes: 0,
         keep_failed: crate::dispatch::KeepFailed { calls: 10, bytes: 1 << 20, secret_data: false },
         checkpoint: None,

@@ -5,6 +5,7 @@
 //! fields are a contract: tests and other people's queries rely on them.
 //! Events borrow what they tell and cost next to nothing when nobody listens.
 
+mod breaker;
 mod call;
 mod checkpoint;
 mod filter;
@@ -14,6 +15,7 @@ mod lease;
 mod plugin;
 mod status;
 
+pub use breaker::{BreakerClosed, BreakerOpened, BreakerTries};
 pub use call::CallFinished;
 pub use checkpoint::{CheckpointFailed, CheckpointFull, CheckpointSetAside, CheckpointTakenOver, PluginResumed};
 pub use filter::{ChangeDropped, FilterFailed};

@@ -118,6 +118,7 @@ pub(super) struct GuestMetrics {
     lag: Series<OfPlugin, Histogram>,
     dropped: Series<OfFilter, Counter>,
     filter_errors: Series<OfPlugin, Counter>,
+    breaker: Series<OfPlugin, Counter>,
     reconcile: ReconcileMetrics,
 }
 
@@ -161,6 +162,7 @@ impl GuestMetrics {
             log_lines_dropped: Series::register(r, x, "wharf_guest_log_lines_dropped", "Lines of guests dropped because there were too many", Counter::default),
             changes_merged: Series::register(r, x, "wharf_changes_merged", "Changes that a plugin with delivery every-event was not told of one by one, for lack of room", Counter::default),
             reloads: Series::register(r, x, "wharf_reloads", "Revisions that went into service, were refused or were withdrawn", Counter::default),
+            breaker: Series::register(r, x, "wharf_breaker_openings", "Times that the plugin's circuit breaker opened", Counter::default),
             events: Series::register(r, x, "wharf_kubernetes_events", "Events that plugins asked for or that tell of them, by what became of them", Counter::default),
             lag: Series::register(r, x, "wharf_event_lag_seconds", "Time from a change seen to its guest call begun", buckets::lag),
             dropped: Series::register(r, x, "wharf_changes_dropped", "Changes that led to no call, by the filter that dropped them", Counter::default),
@@ -185,6 +187,7 @@ impl GuestMetrics {
             self.dropped.get(&OfFilter { plugin: Arc::clone(name), filter });
         }
         self.filter_errors.get(&of_plugin);
+        self.breaker.get(&of_plugin);
         for result in ["success", "refused", "withdrawn"] {
             self.reloads.get(&OfResult { plugin: Arc::clone(name), result });
         }
@@ -293,6 +296,7 @@ impl Metrics {
         guest.lag.remove_where(|l| *l.plugin == *name);
         guest.dropped.remove_where(|l| *l.plugin == *name);
         guest.filter_errors.remove_where(|l| *l.plugin == *name);
+        guest.breaker.remove_where(|l| *l.plugin == *name);
         guest.reconcile.remove(name);
         self.queue.remove(name);
     }
@@ -379,6 +383,12 @@ impl Metrics {
         guest.with(plugin, |p| {
             guest.reloads.get(&OfResult { plugin: Arc::clone(&p.name), result: "withdrawn" }).inc();
         });
+    }
+
+    /// The plugin's breaker opened.
+    pub(in crate::telemetry) fn breaker_opened(&self, plugin: &str) {
+        let guest = &self.guest;
+        guest.with(plugin, |p| guest.breaker.get(&OfPlugin { plugin: Arc::clone(&p.name) }).inc());
     }
 
     /// A revision was refused.

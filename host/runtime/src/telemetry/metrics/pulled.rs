@@ -98,6 +98,8 @@ pub struct PluginSample {
     pub ledger_entries: u64,
     /// Keys that are parked.
     pub parked_keys: u64,
+    /// Its circuit breaker: 0 closed, 1 half-open, 2 open.
+    pub breaker: u64,
     /// Keys whose last call failed, and deletes that have not ended.
     pub failing_keys: u64,
     /// Bytes of the history of its decisions.
@@ -260,6 +262,8 @@ fn encode_plugins(encoder: &mut DescriptorEncoder<'_>, plugins: &[PluginSample])
     gauge(encoder, "wharf_parked_keys", "Keys that wait for a change after a failure", parked)?;
     let backlog = plugins.iter().map(|p| (labels(p), p.backlog_bytes));
     gauge(encoder, "wharf_backlog_bytes", "Bytes of changes that the plugin is still to be told of one by one", backlog)?;
+    let breaker = plugins.iter().map(|p| (labels(p), p.breaker));
+    gauge(encoder, "wharf_breaker_state", "Circuit breaker of the plugin: 0 closed, 1 half-open, 2 open", breaker)?;
     let failing = plugins.iter().map(|p| (labels(p), p.failing_keys));
     gauge(encoder, "wharf_failing_keys", "Keys whose last call failed, parked ones included, and deletes that have not ended", failing)?;
     let history = plugins.iter().map(|p| (labels(p), p.history_bytes));
