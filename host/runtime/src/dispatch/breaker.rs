@@ -56,9 +56,13 @@ pub(super) struct Breaker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
-    Open { until: Duration },
+    Open {
+        until: Duration,
+    },
     /// One call at a time; `trying`: one is on its way.
-    HalfOpen { trying: bool },
+    HalfOpen {
+        trying: bool,
+    },
 }
 
 /// The right to one call.
@@ -99,7 +103,10 @@ impl Tripped {
             Some(until) => format!("it is not called until {}", time(until)),
             None => "one call is tried, and it is called again if that does not strike".to_owned(),
         };
-        format!("its calls trap or go beyond limits, the last of them with {}: {then}; `wharf get failures {plugin}` shows them", self.reason)
+        format!(
+            "its calls trap or go beyond limits, the last of them with {}: {then}; `wharf get failures {plugin}` shows them",
+            self.reason
+        )
     }
 
     /// 0 closed, 1 half-open, 2 open, as in the metric.

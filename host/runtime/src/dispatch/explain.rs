@@ -46,11 +46,7 @@ impl Dispatcher {
             Here { key, slot: found.as_ref().filter(|_| told).map(|found| found.slot), now: found.as_ref().map(|found| &found.object) };
         let facts = Facts {
             now: self.shared.clock.now(),
-            plugin: Standing::Known {
-                serving: serving.as_ref().map(|serving| &*serving.tag),
-                refused,
-                held: self.is_held(),
-            },
+            plugin: Standing::Known { serving: serving.as_ref().map(|serving| &*serving.tag), refused, held: self.is_held() },
             breaker: tripped.map(|tripped| (tripped.reason, tripped.until)),
             kind,
             key: object,

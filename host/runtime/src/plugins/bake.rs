@@ -95,7 +95,9 @@ impl fmt::Display for Worse {
                 new.calls,
                 old.percent(old.failures)
             ),
-            Self::Breaker(last) => write!(f, "so many of its calls trapped or went beyond a limit that its breaker opened, the last of them with {last}"),
+            Self::Breaker(last) => {
+                write!(f, "so many of its calls trapped or went beyond a limit that its breaker opened, the last of them with {last}")
+            }
             Self::Slower(old, new) => {
                 write!(f, "its calls take {} ms ({} ms with the revision before)", new.mean().as_millis(), old.mean().as_millis())
             }
