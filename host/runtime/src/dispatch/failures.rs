@@ -72,8 +72,9 @@ impl Dispatcher {
             }
         }
         let keys = first.into_sorted_vec().into_iter();
-        let rows: Vec<Failed> = keys.filter_map(|key| failed(key, state.ledger.entry(Here { key, slot: None, now: None })?, now)).collect();
-        let rows = rows.into_iter().map(|row| Failed { due: row.due.map(|due| due.max(opens)), ..row }).collect();
+        let mut rows: Vec<Failed> =
+            keys.filter_map(|key| failed(key, state.ledger.entry(Here { key, slot: None, now: None })?, now)).collect();
+        rows.iter_mut().filter_map(|row| row.due.as_mut()).for_each(|due| *due = opens.max(*due));
         let more = all.saturating_sub(rows.len());
         Failures { rows, more }
     }

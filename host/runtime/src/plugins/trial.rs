@@ -60,8 +60,9 @@ impl Task {
             if let Some(worse) = worse(bake.before, served.tally.numbers() - bake.from) {
                 return Some(worse);
             }
-            if let Some(tripped) = self.dispatcher.tripped().filter(|_| !bake.troubled) {
-                return Some(Worse::Breaker(tripped.reason));
+            let open = self.dispatcher.tripped().filter(|tripped| tripped.until.is_some());
+            if let Some(open) = open.filter(|_| !bake.troubled && self.record.book().good().is_some()) {
+                return Some(Worse::Breaker(open.reason));
             }
             tokio::select! {
                 () = sleep_until(bake.until), if bake.held.is_none() => return None,
