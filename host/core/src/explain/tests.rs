@@ -251,7 +251,8 @@ fn parked() {
 #[test]
 fn a_breaker_is_the_answer_as_long_as_it_is_open() {
     let open = |until: Option<u64>| {
-        explained(|facts, _, _| facts.breaker = Some((Reason::Trap, until.map(Duration::from_secs)))).into_iter().next()
+        let findings = explained(|facts, _, _| facts.breaker = Some((Reason::Trap, until.map(Duration::from_secs))));
+        findings.into_iter().find(|finding| matches!(finding, Finding::BreakerOpen { .. }))
     };
     let breaker = |in_ms| Finding::BreakerOpen { reason: "Trap".into(), in_ms };
     let usual = |findings: &[Finding]| answer(findings).cloned();
