@@ -123,6 +123,19 @@ impl Dispatcher {
         self.tell_breaker(turned);
     }
 
+    /// As if enough calls had struck.
+    #[cfg(test)]
+    pub(crate) fn trip(&self) {
+        let now = self.shared.clock.now();
+        for key in 0..5 {
+            let outcome = Outcome { key, ended: Ended::Struck, reason: Reason::Trap };
+            self.turn(|gate| {
+                let pass = gate.breaker.pass();
+                gate.breaker.count(pass, outcome, 5, now, 0.0)
+            });
+        }
+    }
+
     fn tell_breaker(&self, turned: Option<Turned>) {
         match turned {
             None => {}

@@ -16,7 +16,7 @@ use super::resources::Resources;
 use super::told::Note;
 use super::writer::{AT_ONCE, LOOK, SETTLE, SLOW, Writer};
 use crate::clock::Clock;
-use crate::dispatch::{DispatcherStats, InVain, Memory};
+use crate::dispatch::{DispatcherStats, InVain, Memory, Tripped};
 use crate::plugins::progress::Step;
 use crate::plugins::{Origin, PluginState, PluginStatus, Refusal};
 use crate::telemetry::logging::capture;
@@ -124,6 +124,13 @@ fn conditions() {
         (
             PluginStatus { stats: DispatcherStats { refused: Some((Reason::Forbidden, "X".into())), ..serving().stats }, ..serving() },
             ["True/Accepted", "True/Serving", "False/Settled", "True/Forbidden"],
+        ),
+        (
+            PluginStatus {
+                stats: DispatcherStats { tripped: Some(Tripped { until: None, reason: Reason::Trap }), ..all_failing().stats },
+                ..serving()
+            },
+            ["True/Accepted", "True/Serving", "False/Settled", "True/BreakerOpen"],
         ),
         (all_failing(), ["True/Accepted", "True/Serving", "False/Settled", "True/CallsFailing"]),
     ];

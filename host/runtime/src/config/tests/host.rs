@@ -175,6 +175,18 @@ fn the_times_of_an_election_must_go_together() {
     assert!(error.contains("hint: make leaseDuration longer") && error.contains("--leader-elect-resource-name"), "{error}");
 }
 
+#[test]
+fn a_breaker_can_be_switched_off_and_opens_no_longer_than_the_most() {
+    let of = |first: &str, max: &str| {
+        let (first, max) = (Some(first.to_owned()), Some(max.to_owned()));
+        Settings::resolve(Layer { failures_open_for: first, failures_max_open_for: max, ..Layer::default() }, &no_env, None)
+    };
+    assert_eq!(of("0s", "1m").unwrap().0.failures.breaker.open_for, Duration::ZERO);
+    assert!(of("1m", "1m").is_ok());
+    let error = of("2m", "1m").unwrap_err().to_string();
+    assert!(error.contains("failures.breaker.maxOpenFor") && error.contains("hint: raise it"), "{error}");
+}
+
 /// Each line names a setting that there is.
 #[test]
 fn ceilings_below_the_defaults_need_lower_defaults() {

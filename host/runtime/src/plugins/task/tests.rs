@@ -154,3 +154,24 @@ async fn a_trial_lasts_until_the_plugin_was_called_for_so_long() {
     assert!(said.is_ok() && task.baked().now_or_never().is_none());
     assert_eq!(task.baked().await, None);
 }
+
+#[tokio::test]
+async fn a_revision_whose_breaker_opens_while_it_bakes_is_worse() {
+    // Also if few of its strikes are the first of their keys, and the one before has had as many.
+    let mut task = on_trial().await;
+    task.record.judge(1, Standing::Good, "").await;
+    task.dispatcher.trip();
+    assert_eq!(task.baked().await, Some(Worse::Breaker(Reason::Trap)));
+    let goal = task.judge(Some(Worse::Breaker(Reason::Trap)), None).await;
+    assert_eq!(goes_back(goal.as_ref()), Some((1, Some(2))));
+    // That of the one before was not closed either; or an operator wants it tried.
+    let mut task = on_trial().await;
+    task.record.judge(1, Standing::Good, "").await;
+    task.dispatcher.trip();
+    task.bake = task.bake.take().map(|bake| bake.after(true));
+    assert!(task.baked().now_or_never().is_none());
+    task.bake = task.bake.take().map(|bake| bake.after(false));
+    ordered(&mut task, Ordered::Reload, None).await.0.unwrap();
+    assert_eq!(task.dispatcher.tripped().map(|tripped| tripped.until), Some(None));
+    assert!(task.baked().now_or_never().is_none());
+}
