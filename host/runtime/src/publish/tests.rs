@@ -81,7 +81,7 @@ fn words(plugin: &PluginStatus) -> Vec<String> {
 fn conditions() {
     let second = Duration::from_secs(1);
     let gone = refused(Reason::ComponentNotFound);
-    let table: [(PluginStatus, [&str; 4]); 18] = [
+    let table: [(PluginStatus, [&str; 4]); 19] = [
         (serving(), ["True/Accepted", "True/Serving", "False/Settled", "False/AsExpected"]),
         (plugin(PluginState::Starting, ""), ["Unknown/Starting", "False/Starting", "True/Starting", "False/NothingServes"]),
         (plugin(PluginState::Standby, ""), ["True/Accepted", "False/Standby", "False/Settled", "False/NothingServes"]),
