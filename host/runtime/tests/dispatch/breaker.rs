@@ -118,6 +118,9 @@ async fn it_opens_holds_back_and_loses_nothing() {
         sleep(SECOND).await;
     }
     assert_eq!(bench.plugin.so_far().len(), before, "{:?}", bench.plugin.so_far());
+    let until = bench.state().flatten().unwrap();
+    let rows = bench.plugin.dispatcher.failures(10).rows;
+    assert!(rows.len() >= 3 && rows.iter().filter_map(|row| row.due).all(|due| due >= until), "nothing is tried before: {rows:?}");
     bench.bad.store(false, Ordering::SeqCst);
     bench.closes().await;
     bench.plugin.idle().await;
