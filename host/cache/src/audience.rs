@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::iter::from_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wharf_core::ObjectKey;
 
@@ -19,6 +20,8 @@ pub(crate) struct Audience {
     /// Those who see one namespace of a wider informer. Bounded by the registrations.
     by_namespace: HashMap<Arc<str>, Vec<Member>>,
     count: usize,
+    /// The same for those who do not have the lock.
+    counted: Arc<AtomicUsize>,
 }
 
 struct Member {
@@ -37,6 +40,7 @@ impl Audience {
         let at = members.partition_point(|member| member.seat.id < seat.id);
         members.insert(at, Member { seat, filter });
         self.count += 1;
+        self.counted.store(self.count, Ordering::Relaxed);
     }
 
     /// Takes a seat away; false if it was not there.
@@ -50,7 +54,13 @@ impl Audience {
         };
         keep(&mut self.all);
         self.by_namespace.retain(|_, members| keep(members));
+        self.counted.store(self.count, Ordering::Relaxed);
         self.count < before
+    }
+
+    /// Where the number of seats stands.
+    pub(crate) fn counted(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.counted)
     }
 
     /// Number of seats.

@@ -3,6 +3,7 @@
 //! late misses nothing and hears nothing twice. Never talks to the server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
@@ -11,6 +12,7 @@ use wharf_core::ledger::Slot;
 use wharf_core::{Object, ObjectKey, Reason};
 
 use crate::audience::Audience;
+use crate::budget::BESIDE;
 use crate::change::{Change, ChangeCause};
 use crate::classify::Failure;
 use crate::metrics::{CacheMetrics, WatchEventType};
@@ -30,6 +32,8 @@ pub(crate) struct Shared {
     /// Told when the state changes, or when a move can be tried again.
     hub: Arc<Notify>,
     apply: Mutex<Apply>,
+    /// How many seats there are, for those who do not have the lock.
+    handlers: Arc<AtomicUsize>,
     condition: watch::Sender<Condition>,
 }
 
@@ -67,7 +71,9 @@ impl Shared {
     pub(crate) fn new(id: u32, spec: InformerSpec, metrics: Arc<dyn CacheMetrics>, hub: Arc<Notify>) -> Self {
         metrics.started(&spec);
         let condition = Condition { state: InformerState::Starting, settled: false, synced_once: false };
-        Self { id, spec, store: Arc::default(), metrics, hub, apply: Mutex::default(), condition: watch::Sender::new(condition) }
+        let (apply, condition) = (Apply::default(), watch::Sender::new(condition));
+        let handlers = apply.audience.counted();
+        Self { id, spec, store: Arc::default(), metrics, hub, apply: Mutex::new(apply), handlers, condition }
     }
 
     /// Adds a seat and tells its handler what the store holds, all under one lock.
@@ -273,6 +279,12 @@ impl Shared {
     /// For waiting on the state.
     pub(crate) fn condition(&self) -> watch::Receiver<Condition> {
         self.condition.subscribe()
+    }
+
+    /// Bytes of the store, divided by those whom it serves. Never waits for one of them.
+    pub(crate) fn share(&self) -> u64 {
+        let bytes = self.store.bytes() + self.store.len() as u64 * BESIDE;
+        bytes / self.handlers.load(Ordering::Relaxed).max(1) as u64
     }
 
     /// A moment's view.

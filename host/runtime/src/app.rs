@@ -159,7 +159,7 @@ impl Host {
             ceilings: settings.ceilings.plugins,
             makes_accounts: settings.makes_accounts,
         };
-        let FailureSettings { strikes, park, max_keys, kept, breaker } = settings.failures;
+        let FailureSettings { strikes, park, max_keys, kept: keep_failed, breaker } = settings.failures;
         let policy = Policy { strikes, park, max_failing: max_keys };
         let books = Books::new(settings, clock, &metrics, &tenure, stop_rest.child_token());
         // A host without an election leads at once.
@@ -173,7 +173,7 @@ impl Host {
             policy,
             breaker,
             history_bytes: settings.history_bytes,
-            keep_failed: kept,
+            keep_failed,
             checkpoint: checkpoint.clone(),
             tenure: tenure.clone(),
         });

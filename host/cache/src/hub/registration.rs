@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::informers::Hub;
-use crate::budget::BESIDE;
 use crate::seat::{Seat, in_handler};
 use crate::shared::Condition;
 use crate::spec::InformerSpec;
@@ -47,9 +46,7 @@ impl Registration {
 
     /// Bytes of the store that serves it, divided by those whom it serves.
     pub fn share(&self) -> u64 {
-        let shared = self.seat.place().shared;
-        let status = shared.status();
-        (status.bytes + status.objects as u64 * BESIDE) / status.handlers.max(1) as u64
+        self.seat.place().shared.share()
     }
 
     /// Is it known what there is? True once the store was synced for the first time, once
