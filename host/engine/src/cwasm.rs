@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 /// No compiler takes so long.
@@ -44,13 +45,13 @@ impl CompiledStore {
     /// handed out, whatever becomes of the name.
     pub(crate) fn find(&self, digest: &str) -> io::Result<Option<File>> {
         let path = self.path(digest);
-        let want = match fs::read_to_string(sum_path(&path)) {
+        let want = match open(&sum_path(&path)).and_then(io::read_to_string) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e),
         };
         let found = match open(&path) {
-            Ok(file) => Some((checksum(&file)?, file)),
+            Ok(file) => Some((checksum(&path, &file)?, file)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
@@ -86,7 +87,7 @@ impl CompiledStore {
     pub(crate) fn keep(&self, digest: &str, draft: Draft) -> io::Result<File> {
         let path = self.path(digest);
         let file = open(&draft.path)?;
-        let sum = checksum(&file)?;
+        let sum = checksum(&path, &file)?;
         // The checksum goes last: a file without one is never looked at.
         draft.publish(&path)?;
         let draft = self.draft()?;
@@ -192,13 +193,19 @@ fn sum_path(path: &Path) -> PathBuf {
     path.with_extension("sha256")
 }
 
-/// No link is followed: here are only files of our own.
+/// Opens a plain file. What a link leads to others may change, and a pipe would be waited for.
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
 }
 
-fn checksum(mut file: &File) -> io::Result<String> {
+/// Of the contents for this place: the code of another component is not taken here, also not with its checksum.
+fn checksum(path: &Path, mut file: &File) -> io::Result<String> {
     let mut hasher = Sha256::new();
+    hasher.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+    // No name has it.
+    hasher.update([0]);
     let mut buffer = vec![0; 256 << 10];
     loop {
         match file.read(&mut buffer)? {

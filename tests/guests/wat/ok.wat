@@ -1,4 +1,4 @@
-;; A good guest. `add` logs "call N" (N counts the calls of this instance)
+;; A good guest. `add` logs "call N" (N is the last digit of the number of calls of this instance)
 ;; with the field `name` from the object; `update` asks to be called again after 1500 ms;
 ;; `delete` is done.
 (import "wharf:plugin/log@0.1.0" "emit" (func $emit (param i32 i32 i32 i32 i32)))
@@ -15,7 +15,7 @@
 (data (i32.const 1060) "{\"name\":\"ok\",\"version\":\"0.1.0\",\"subscribe\":[{\"name\":\"main\",\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}]}")
 (func $add (param $d i32) (result i32)
   (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
-  (i32.store8 (i32.const 1029) (i32.add (i32.const 48) (global.get $calls)))
+  (i32.store8 (i32.const 1029) (i32.add (i32.const 48) (i32.rem_u (global.get $calls) (i32.const 10))))
   (call $get (i32.const 0) (i32.const 1040) (i32.const 14) (i32.const 64))
   (if (i32.eqz (i32.load8_u (i32.const 64))) (then unreachable))
   ;; One field: its name, its value.

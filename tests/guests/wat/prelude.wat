@@ -1,7 +1,8 @@
 ;; What every guest of this folder is completed with. Each section below starts with a line
 ;; `;; section: NAME`. A guest file holds its imports, a line `;; body`, and its functions;
 ;; exported functions that it does not define are taken from here. A line `;; with NAME` stands
-;; for one more section.
+;; for one more section. In a whole component a line `;; use NAME` stands for that section: `types` at
+;; its begin; `world` at its end, where the core instance `$main` is to have all that a guest exports.
 ;;
 ;; Memory: 16..64 answers, 64..112 results of imports, 1024.. texts of the guest, 8192.. heap.
 ;;
@@ -19,17 +20,6 @@
 (global $heap (mut i32) (i32.const 8192))
 (data (i32.const 16) "\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00")
 (data (i32.const 1000) "{}")
-(func $realloc (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
-  (local $at i32)
-  (local.set $at (i32.and (i32.add (global.get $heap) (i32.sub (local.get $align) (i32.const 1))) (i32.sub (i32.const 0) (local.get $align))))
-  (global.set $heap (i32.add (local.get $at) (local.get $size)))
-  (block $enough
-    (loop $more
-      (br_if $enough (i32.le_u (global.get $heap) (i32.mul (memory.size) (i32.const 65536))))
-      (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable))
-      (br $more)))
-  (memory.copy (local.get $at) (local.get $old) (local.get $old_size))
-  (local.get $at))
 (func $done (result i32)
   (i32.store (i32.const 16) (i32.const 0))
   (i32.store (i32.const 20) (i32.const 0))
@@ -85,6 +75,19 @@
     (then (return (call $tell (i32.const 1) (i32.load8_u (i32.const 68)) (i32.load (i32.const 72)) (i32.load (i32.const 76))))))
   (call $tell (i32.const 1) (i32.load8_u (i32.const 68)) (i32.const 0) (i32.const 0)))
 
+;; section: realloc
+(func $realloc (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
+  (local $at i32)
+  (local.set $at (i32.and (i32.add (global.get $heap) (i32.sub (local.get $align) (i32.const 1))) (i32.sub (i32.const 0) (local.get $align))))
+  (global.set $heap (i32.add (local.get $at) (local.get $size)))
+  (block $enough
+    (loop $more
+      (br_if $enough (i32.le_u (global.get $heap) (i32.mul (memory.size) (i32.const 65536))))
+      (if (i32.eq (memory.grow (i32.const 1)) (i32.const -1)) (then unreachable))
+      (br $more)))
+  (memory.copy (local.get $at) (local.get $old) (local.get $old_size))
+  (local.get $at))
+
 ;; section: validate-config
 (func $validate-config (param i32 i32) (result i32)
   (i32.store (i32.const 16) (i32.const 0))
@@ -111,3 +114,43 @@
 (export "wharf:plugin/handler@0.1.0#add" (func $add))
 (export "wharf:plugin/handler@0.1.0#update" (func $update))
 (export "wharf:plugin/handler@0.1.0#delete" (func $delete))
+
+;; section: types
+(import "wharf:plugin/types@0.1.0" (instance $types
+  (type $gvk_ (record (field "group" string) (field "version" string) (field "kind" string)))
+  (export "gvk" (type $gvk (eq $gvk_)))
+  (type $object_ref_ (record (field "kind" $gvk) (field "namespace" (option string)) (field "name" string) (field "uid" string)))
+  (export "object-ref" (type $object_ref (eq $object_ref_)))
+  (type $cause_ (enum "initial-list" "watch" "resync" "requeue" "retry" "reload" "changed-offline" "related" "manual" "schedule"))
+  (export "cause" (type $cause (eq $cause_)))
+  (type $removal_ (enum "none" "gone" "unmatched" "replaced"))
+  (export "removal" (type $removal (eq $removal_)))
+  (type $delivery_ (record
+    (field "key" $object_ref) (field "resource-version" string) (field "deleting" bool) (field "subscription" string)
+    (field "removal" $removal) (field "final-state-unknown" bool) (field "cause" $cause) (field "attempt" u32)
+    (field "queued-ms" u32) (field "budget-ms" u32) (field "size" u32) (field "traceparent" string)))
+  (export "delivery" (type (eq $delivery_)))
+  (type $outcome_ (variant (case "done") (case "requeue-after" u32)))
+  (export "outcome" (type (eq $outcome_)))
+  (type $fault_ (record (field "reason" string) (field "message" string) (field "retry-after-ms" (option u32))))
+  (export "fault" (type $fault (eq $fault_)))
+  (type $failure_ (variant (case "retry" $fault) (case "permanent" $fault)))
+  (export "failure" (type (eq $failure_)))))
+(alias export $types "delivery" (type $delivery))
+(alias export $types "outcome" (type $outcome))
+(alias export $types "failure" (type $failure))
+(type $handle (func (param "d" $delivery) (result (result $outcome (error $failure)))))
+
+;; section: world
+(alias core export $main "memory" (core memory $memory))
+(alias core export $main "cabi_realloc" (core func $realloc))
+(func $validate (param "config" string) (result (result (error (list string))))
+  (canon lift (core func $main "wharf:plugin/setup@0.1.0#validate-config") (memory $memory) (realloc $realloc)))
+(func $describe (result string) (canon lift (core func $main "wharf:plugin/setup@0.1.0#describe") (memory $memory)))
+(func $add (type $handle) (canon lift (core func $main "wharf:plugin/handler@0.1.0#add") (memory $memory) (realloc $realloc)))
+(func $update (type $handle) (canon lift (core func $main "wharf:plugin/handler@0.1.0#update") (memory $memory) (realloc $realloc)))
+(func $delete (type $handle) (canon lift (core func $main "wharf:plugin/handler@0.1.0#delete") (memory $memory) (realloc $realloc)))
+(instance $setup (export "validate-config" (func $validate)) (export "describe" (func $describe)))
+(instance $handler (export "add" (func $add)) (export "update" (func $update)) (export "delete" (func $delete)))
+(export "wharf:plugin/setup@0.1.0" (instance $setup))
+(export "wharf:plugin/handler@0.1.0" (instance $handler))

@@ -12,17 +12,17 @@ use wit_parser::Resolve;
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Functions that the prelude has for guests that do not define them.
-const DEFAULTS: [&str; 5] = ["validate-config", "describe", "add", "update", "delete"];
+const DEFAULTS: [&str; 6] = ["realloc", "validate-config", "describe", "add", "update", "delete"];
 
 /// The component of `tests/guests/wat/NAME.wat`.
 pub(crate) fn guest(name: &str) -> Result<Vec<u8>> {
     let root = root()?;
     let folder = root.join("tests/guests/wat");
     let text = fs::read_to_string(folder.join(format!("{name}.wat")))?;
-    if text.lines().any(|line| line.starts_with("(component")) {
-        return Ok(wat::parse_str(&text)?);
-    }
     let prelude = fs::read_to_string(folder.join("prelude.wat"))?;
+    if text.lines().any(|line| line.starts_with("(component")) {
+        return Ok(wat::parse_str(whole(&prelude, &text)?)?);
+    }
     let wit = folder.join(format!("{name}.wit"));
     let extra = if wit.exists() { Some(fs::read_to_string(wit)?) } else { None };
     encode(&root, &module(&prelude, &text)?, extra.as_deref())
@@ -43,6 +43,15 @@ pub(crate) fn module(prelude: &str, text: &str) -> Result<String> {
     out.push_str(section(prelude, "exports")?);
     out.push(')');
     Ok(out)
+}
+
+/// A whole component with the sections that it uses.
+fn whole(prelude: &str, text: &str) -> Result<String> {
+    let lines = text.lines().map(|line| match line.trim_start().strip_prefix(";; use ") {
+        Some(name) => section(prelude, name),
+        None => Ok(line),
+    });
+    Ok(lines.collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 fn section<'a>(prelude: &'a str, name: &str) -> Result<&'a str> {

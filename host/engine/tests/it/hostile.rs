@@ -1,5 +1,12 @@
-//! Guests that fail in every way. Each becomes a reason; the neighbour works afterwards; its
-//! instance is given back.
+//! Guests that fail in every way. Each becomes a reason; the neighbour works meanwhile and afterwards; its
+//! instance is given back. The tables of cases are in the modules; here is what the messages say.
+
+mod bombs;
+mod calls;
+mod case;
+mod loads;
+mod proof;
+mod tampering;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,32 @@
+;; Answers with more than anybody reads: `add` with a message of 8 MiB, `update` with a reason of
+;; 8 MiB, `delete` with a message that is said to have 4 GiB, `validate-config` with 65,536 errors
+;; that are all the same MiB, `describe` with 32 MiB.
+;; body
+(func $much (param $pages i32)
+  (drop (memory.grow (local.get $pages)))
+  (memory.fill (i32.const 65536) (i32.const 120) (i32.mul (local.get $pages) (i32.const 65536))))
+(func $add (param $d i32) (result i32)
+  (call $much (i32.const 128))
+  (call $fail (i32.const 0) (i32.const 1000) (i32.const 2) (i32.const 65536) (i32.const 8388608) (i32.const 0) (i32.const 0)))
+(func $update (param $d i32) (result i32)
+  (call $much (i32.const 128))
+  (call $fail (i32.const 1) (i32.const 65536) (i32.const 8388608) (i32.const 1000) (i32.const 2) (i32.const 0) (i32.const 0)))
+(func $delete (param $d i32) (result i32)
+  (call $fail (i32.const 0) (i32.const 1000) (i32.const 2) (i32.const 8) (i32.const 0xffffffff) (i32.const 0) (i32.const 0)))
+(func $validate-config (param i32 i32) (result i32)
+  (local $n i32)
+  (call $much (i32.const 32))
+  (loop $again
+    (i32.store offset=1114112 (i32.mul (local.get $n) (i32.const 8)) (i32.const 65536))
+    (i32.store offset=1114116 (i32.mul (local.get $n) (i32.const 8)) (i32.const 1048576))
+    (local.set $n (i32.add (local.get $n) (i32.const 1)))
+    (br_if $again (i32.lt_u (local.get $n) (i32.const 65536))))
+  (i32.store (i32.const 16) (i32.const 1))
+  (i32.store (i32.const 20) (i32.const 1114112))
+  (i32.store (i32.const 24) (i32.const 65536))
+  (i32.const 16))
+(func $describe (result i32)
+  (call $much (i32.const 512))
+  (i32.store (i32.const 16) (i32.const 65536))
+  (i32.store (i32.const 20) (i32.const 33554432))
+  (i32.const 16))

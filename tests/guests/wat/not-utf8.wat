@@ -1,0 +1,25 @@
+;; Says what is no text: `add` and `delete` in a fault, `update` in a log line, the others in
+;; their answers.
+(import "wharf:plugin/log@0.1.0" "emit" (func $emit (param i32 i32 i32 i32 i32)))
+;; body
+(data (i32.const 1024) "\ff\fe")
+(data (i32.const 1032) "\ed\a0\80")
+(data (i32.const 1040) "ab\e2\82")
+;; A list of one text.
+(data (i32.const 1048) "\08\04\00\00\03\00\00\00")
+(func $add (param $d i32) (result i32)
+  (call $fail (i32.const 0) (i32.const 1000) (i32.const 2) (i32.const 1024) (i32.const 2) (i32.const 0) (i32.const 0)))
+(func $delete (param $d i32) (result i32)
+  (call $fail (i32.const 1) (i32.const 1040) (i32.const 4) (i32.const 1000) (i32.const 2) (i32.const 0) (i32.const 0)))
+(func $update (param $d i32) (result i32)
+  (call $emit (i32.const 2) (i32.const 1032) (i32.const 3) (i32.const 0) (i32.const 0))
+  (call $done))
+(func $validate-config (param i32 i32) (result i32)
+  (i32.store (i32.const 16) (i32.const 1))
+  (i32.store (i32.const 20) (i32.const 1048))
+  (i32.store (i32.const 24) (i32.const 1))
+  (i32.const 16))
+(func $describe (result i32)
+  (i32.store (i32.const 16) (i32.const 1024))
+  (i32.store (i32.const 20) (i32.const 2))
+  (i32.const 16))

@@ -1,0 +1,4 @@
+;; Traps before it is an instance.
+;; body
+(func $break (unreachable))
+(start $break)
