@@ -37,7 +37,7 @@ pub enum EngineError {
 pub struct LoadError {
     /// The machine name, for example [`Reason::ImportUnknown`].
     pub reason: Reason,
-    /// Details for people; at most 4 KiB, or as long as the list of imports it names.
+    /// Details for people; at most 4 KiB, or 32 where it names imports.
     pub message: String,
 }
 

@@ -7,6 +7,7 @@ use wharf_core::Reason;
 
 use crate::failure::LoadError;
 use crate::limits::{MAX_TEXT_BYTES, clean};
+use crate::nesting;
 
 /// What the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,11 @@ pub struct Inspection {
 pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
     let mut inspection = of(wasm, digest(wasm));
     if inspection.kind == BinaryKind::Component {
+        if !nesting::bearable(wasm).map_err(|e| invalid(&e))? {
+            let message =
+                format!("the component is nested deeper than {}: components, or types of them, in one another", nesting::MAX_DEPTH);
+            return Err(LoadError::new(Reason::ComponentInvalid, message));
+        }
         Validator::new_with_features(features()).validate_all(wasm).map_err(|e| invalid(&e))?;
         read(wasm, &mut inspection).map_err(|e| invalid(&e))?;
     }

@@ -29,6 +29,7 @@ mod imports;
 mod inspect;
 mod instance;
 mod limits;
+mod nesting;
 mod no_ports;
 mod ports;
 mod revision;

@@ -97,7 +97,7 @@ impl Staged<'_> {
         let why = match end {
             Ok(()) if !case.ends.is_empty() => "passes",
             Err((reason, _)) if !case.ends.contains(reason) => "has another name",
-            Err((_, message)) if message.len() > 16 << 10 => "has a long message",
+            Err((_, message)) if message.len() > 32 << 10 => "has a long message",
             Err((_, message)) if message.chars().any(|c| c.is_control() && c != '\n') => "has a message that cannot be shown",
             Err((_, message)) if message.contains("crashed") => "is a panic",
             _ => return None,

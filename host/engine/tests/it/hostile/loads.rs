@@ -17,6 +17,7 @@ use crate::support::{OBJECT, Recorder, delivery, engine, limits, revision, spec}
 
 const INVALID: &[Reason] = &[Reason::ComponentInvalid];
 const UNCOMPILED: &[Reason] = &[Reason::CompileFailed];
+const MISMATCH: &[Reason] = &[Reason::WorldMismatch];
 const UNKNOWN: &[Reason] = &[Reason::ImportUnknown];
 
 pub(super) fn table() -> Vec<Case> {
@@ -27,15 +28,19 @@ pub(super) fn table() -> Vec<Case> {
         Case::made("component of 64 MiB and a byte", || padded(1), &[Reason::ComponentTooLarge]),
         Case::new("unknown imports", "unknown-import", Ask::Load, UNKNOWN),
         Case::made("10,000 unknown imports", unknown_imports, UNKNOWN),
-        Case::made("10,000 functions of a known import", known_import, UNKNOWN),
-        Case::made("function of a known import with another type", other_type, UNKNOWN),
-        Case::new("exports that are missing", "wrong-world", Ask::Load, &[Reason::WorldMismatch]),
+        Case::made("10,000 unknown imports of instances", unknown_instances, INVALID),
+        Case::made("10,000 functions of a known import", known_import, MISMATCH),
+        Case::made("function of a known import with another type", other_type, MISMATCH),
+        Case::new("exports that are missing", "wrong-world", Ask::Load, MISMATCH),
         Case::made("two memories in a module", || parse("(component (core module (memory 1) (memory 1)))"), UNCOMPILED),
         Case::made("memory of 4 GiB", || parse("(component (core module (memory 65536)))"), UNCOMPILED),
         Case::made("table of a million elements", || parse("(component (core module (table 1000000 funcref)))"), UNCOMPILED),
         Case::made("256 memories", || many("(core instance (instantiate $m))", 256), UNCOMPILED),
         Case::made("types of types, 2 to the 30", || bombs::types(30), INVALID),
-        Case::made("1000 components in one another", || nested(1000), INVALID),
+        Case::made("90 components in one another", || nested(90), MISMATCH),
+        Case::made("100,000 components in one another", || nested(100_000), INVALID),
+        Case::made("a million types of components in one another", || nested_types(0x41, 1_000_000), INVALID),
+        Case::made("a million types of instances in one another", || nested_types(0x42, 1_000_000), INVALID),
     ]
 }
 
@@ -62,6 +67,14 @@ fn padded(more: usize) -> Vec<u8> {
 fn unknown_imports() -> Vec<u8> {
     let mut text = String::from("(component");
     for n in 0..10_000 {
+        write!(text, " (import \"part-n{n}\" (func))").unwrap();
+    }
+    parse(&(text + ")"))
+}
+
+fn unknown_instances() -> Vec<u8> {
+    let mut text = String::from("(component");
+    for n in 0..10_000 {
         write!(text, " (import \"acme:parts/part{n}@1.0.0\" (instance))").unwrap();
     }
     parse(&(text + ")"))
@@ -83,22 +96,39 @@ fn many(what: &str, count: usize) -> Vec<u8> {
     parse(&format!("(component (core module $m (memory 1)) {})", what.repeat(count)))
 }
 
+/// Components in one another, written from the inside: the assembler does not go so deep.
 fn nested(depth: usize) -> Vec<u8> {
-    // Too deep for the assembler: sections of components, written from the inside.
-    let mut bytes = parse("(component)");
-    let head = bytes.clone();
+    let head = parse("(component)");
+    let mut reversed: Vec<u8> = head.iter().rev().copied().collect();
     for _ in 0..depth {
-        let mut length = bytes.len();
-        let mut outer = head.clone();
-        outer.push(4);
-        while length >= 0x80 {
-            outer.push((length & 0x7f) as u8 | 0x80);
-            length >>= 7;
-        }
-        outer.push(length as u8);
-        outer.extend_from_slice(&bytes);
-        bytes = outer;
+        let mut bytes = section(4, reversed.len());
+        bytes.splice(0..0, head.iter().copied());
+        reversed.extend(bytes.iter().rev());
     }
+    reversed.reverse();
+    reversed
+}
+
+/// Types of components (or of instances) in one another.
+fn nested_types(kind: u8, depth: usize) -> Vec<u8> {
+    // One type; it has one declaration, which is a type.
+    let mut types = vec![1];
+    types.extend([kind, 1, 1].repeat(depth));
+    types.extend([kind, 0]);
+    let mut bytes = parse("(component)");
+    bytes.extend(section(7, types.len()));
+    bytes.extend(types);
+    bytes
+}
+
+/// The begin of a section.
+fn section(number: u8, mut length: usize) -> Vec<u8> {
+    let mut bytes = vec![number];
+    while length >= 0x80 {
+        bytes.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
     bytes
 }
 
