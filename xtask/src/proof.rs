@@ -6,6 +6,7 @@ mod dispatch;
 mod events;
 mod fairness;
 mod figures;
+mod hostile;
 mod idle;
 mod informers;
 mod kill;
@@ -31,6 +32,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "events" => events::run(root),
         "fairness" => fairness::run(root),
         "figures" => figures::run(root),
+        "hostile" => hostile::run(root),
         "idle" => idle::run(root),
         "informers" => informers::run(root),
         "kill" => kill::run(root),
@@ -40,7 +42,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<()> {
         "teams" => teams::run(root),
         "watch-faults" => watch_faults::run(root),
         _ => bail!(
-            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, idle, informers, kill, languages, soak, swap, teams, watch-faults"
+            "there is no proof {name:?}; there are: apiserver, dispatch, events, fairness, figures, hostile, idle, informers, kill, languages, soak, swap, teams, watch-faults"
         ),
     }
 }

@@ -1,7 +1,6 @@
 //! Compiling in a process of its own, with the real program: what it makes runs here, what it may use up is bounded, and
 //! `wharf compile` makes what a host finds.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -10,6 +9,10 @@ use anyhow::{Context as _, Result};
 use wharf_core::Reason;
 use wharf_engine::{Compiler, Engine, EngineConfig};
 use wharf_testkit::paths;
+
+#[cfg(test)]
+#[path = "../../../host/engine/tests/it/hostile/bombs.rs"]
+mod bombs;
 
 fn compiler() -> Result<Compiler> {
     Ok(Compiler { program: paths::wharf()?, ..Compiler::this_program() })
@@ -58,11 +61,14 @@ async fn what_is_not_valid_is_said_to_be_so() -> Result<()> {
 #[tokio::test]
 async fn bombs_end_with_their_process() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let bomb = bomb(40_000)?;
-    for (limited, message) in [
-        (Compiler { cpu: Duration::from_secs(1), ..compiler()? }, "compiling needs more than 1 s of processor time"),
-        (Compiler { memory: 48 << 20, ..compiler()? }, "compiling needs more than 48 MiB of memory"),
-        (Compiler { code: 1 << 16, ..compiler()? }, "its machine code has more than 0 MiB"),
+    let functions = bombs::functions(40_000);
+    let second = Compiler { cpu: Duration::from_secs(1), ..compiler()? };
+    for (bomb, limited, message) in [
+        (&functions, second.clone(), "compiling needs more than 1 s of processor time"),
+        (&functions, Compiler { memory: 48 << 20, ..compiler()? }, "compiling needs more than 48 MiB of memory"),
+        (&functions, Compiler { code: 1 << 16, ..compiler()? }, "its machine code has more than 0 MiB"),
+        // A kilobyte and a half.
+        (&bombs::instances(30), second, "compiling needs more than 1 s of processor time"),
     ] {
         // Such a bomb needs all three.
         let engine = engine(folder.path(), Some(limited))?;
@@ -88,19 +94,4 @@ fn the_command_warms_the_cache() -> Result<()> {
     assert_eq!(second.status.code(), Some(1), "{said}");
     assert!(said.contains("bad.wasm: ") && said.contains("[ComponentInvalid]") && said.contains("was compiled already"), "{said}");
     Ok(())
-}
-
-/// A component that is small to send and long to compile: functions full of arithmetic that nobody can fold.
-fn bomb(functions: usize) -> Result<Vec<u8>> {
-    let mut text = String::from("(component (core module");
-    for _ in 0..functions {
-        text.push_str("(func (param i64 i64) (result i64) local.get 0");
-        for step in 0..24 {
-            let operation = ["i64.add", "i64.mul", "i64.xor", "i64.rotl"].get(step % 4).copied().unwrap_or("i64.add");
-            write!(text, " local.get {} {operation}", step % 2)?;
-        }
-        text.push(')');
-    }
-    text.push_str("))");
-    Ok(wat::parse_str(text)?)
 }

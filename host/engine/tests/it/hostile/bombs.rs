@@ -29,13 +29,3 @@ pub(crate) fn instances(power: usize) -> Vec<u8> {
     }
     wat::parse_str(text).unwrap()
 }
-
-/// Each type is made of two of the one before.
-pub(crate) fn types(power: usize) -> Vec<u8> {
-    let mut text = String::from("(component (type $t0 (tuple u8 u8))");
-    for n in 1..=power {
-        write!(text, " (type $t{n} (tuple $t{0} $t{0}))", n - 1).unwrap();
-    }
-    write!(text, " (import \"f\" (func (param \"p\" $t{power}))))").unwrap();
-    wat::parse_str(text).unwrap()
-}

@@ -68,10 +68,10 @@ async fn measure() {
         let (begin, mut times, mut name) = (Instant::now(), Vec::new(), "passes");
         while begin.elapsed() < long || times.is_empty() {
             let begin = Instant::now();
-            if let Err((reason, _)) = staged.play().await {
-                name = reason.as_str();
-            }
+            let end = staged.play().await;
             times.push(begin.elapsed());
+            assert_eq!(staged.wrong(&end), None);
+            name = end.err().map_or(name, |(reason, _)| reason.as_str());
         }
         line(case.name, name, times, neighbour.stop().await);
     }
