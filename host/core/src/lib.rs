@@ -9,6 +9,8 @@ pub mod diff;
 pub mod event;
 pub mod explain;
 pub mod filter;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod grammar;
 pub mod grant;
 pub mod key;

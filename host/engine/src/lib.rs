@@ -23,6 +23,8 @@ mod engine;
 mod epoch;
 mod failure;
 mod guest_memory;
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 mod idle;
 mod imports;

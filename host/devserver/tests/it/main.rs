@@ -12,6 +12,8 @@
 mod client;
 mod collect;
 mod doors;
+#[path = "../../../../tests/fuzz/feed.rs"]
+mod feed;
 mod history;
 mod life;
 mod mutations;

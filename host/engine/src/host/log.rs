@@ -102,13 +102,16 @@ impl LogSink {
             of_call.lines = of_call.lines.saturating_add(1);
             Arc::clone(&of_call.call)
         };
-        let fields: Vec<_> = fields
-            .iter()
-            .take(MAX_LOG_FIELDS)
-            .map(|(name, value)| (clean(name, MAX_FIELD_NAME_BYTES), clean(value, MAX_TEXT_BYTES)))
-            .collect();
-        self.ports.log(&call, level, &clean(message, MAX_TEXT_BYTES), &fields);
+        let (message, fields) = line(message, fields);
+        self.ports.log(&call, level, &message, &fields);
     }
+}
+
+/// What is kept of a message and its fields.
+pub(crate) fn line(message: &str, fields: &[(String, String)]) -> (String, Vec<(String, String)>) {
+    let fields = fields.iter().take(MAX_LOG_FIELDS);
+    let fields = fields.map(|(name, value)| (clean(name, MAX_FIELD_NAME_BYTES), clean(value, MAX_TEXT_BYTES)));
+    (clean(message, MAX_TEXT_BYTES), fields.collect())
 }
 
 impl log::Host for Ctx {

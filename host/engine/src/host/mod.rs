@@ -5,7 +5,7 @@ pub(crate) mod cluster;
 mod config;
 mod ctx;
 mod event;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod log;
 mod names;
 mod system;

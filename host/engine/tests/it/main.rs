@@ -13,12 +13,16 @@ mod compiler;
 mod encode;
 #[cfg(test)]
 mod guest_memory;
+#[path = "../../../../tests/fuzz/feed.rs"]
+mod feed;
 #[cfg(test)]
 mod guests;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod load;
+#[cfg(test)]
+mod mutations;
 #[cfg(test)]
 mod reuse;
 #[cfg(test)]
