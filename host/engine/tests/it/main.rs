@@ -13,6 +13,7 @@ mod compiler;
 mod encode;
 #[cfg(test)]
 mod guest_memory;
+#[cfg(test)]
 #[path = "../../../../tests/fuzz/feed.rs"]
 mod feed;
 #[cfg(test)]

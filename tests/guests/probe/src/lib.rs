@@ -8,7 +8,7 @@
 //! | `retry` / `retry:N` | fails with reason `Asked`; with N only the first N attempts |
 //! | `retry-after:MS` | fails, not before so many milliseconds; the second attempt succeeds |
 //! | `permanent` | fails for good |
-//! | `trap`, `panic`, `loop`, `bomb` | breaks: unreachable, a panic, an endless loop, memory without end |
+//! | `trap`, `panic`, `loop`, `bomb`, `recurse` | breaks: unreachable, a panic, an endless loop, memory without end, calls without end |
 //! | `trap-at:N` | breaks in the Nth call of an instance that has the word, and succeeds before |
 //! | `leak:MIB` | keeps so much more memory, then succeeds |
 //! | `slow:MS` | takes so long, then succeeds |
@@ -149,7 +149,7 @@ fn obey(event: &Event, script: &str) -> Result {
         "trap-at" if CALLS.fetch_add(1, Ordering::Relaxed) + 1 == number.unwrap_or_default() => break_down("trap"),
         "trap-at" => {}
         "leak" => std::mem::forget(vec![1_u8; usize::try_from(number.unwrap_or_default()).unwrap_or_default() << 20]),
-        "trap" | "panic" | "loop" | "bomb" => break_down(word),
+        "trap" | "panic" | "loop" | "bomb" | "recurse" => break_down(word),
         _ => return Err(Failure::permanent("Asked", format!("no such word: {script}"))),
     }
     Ok(Outcome::done())
@@ -182,6 +182,9 @@ fn break_down(word: &str) {
         "loop" => loop {
             std::hint::spin_loop();
         },
+        "recurse" => {
+            std::hint::black_box(one_deeper(0));
+        }
         _ => {
             let mut blocks = Vec::new();
             loop {
@@ -189,6 +192,13 @@ fn break_down(word: &str) {
             }
         }
     }
+}
+
+#[expect(unconditional_recursion, reason = "the scenario asks for it")]
+fn one_deeper(depth: u64) -> u64 {
+    // Used afterwards, so that each call needs a frame.
+    let frame = std::hint::black_box([depth; 4]);
+    one_deeper(depth + 1) + frame.iter().sum::<u64>()
 }
 
 wharf_sdk::plugin!(Probe);
