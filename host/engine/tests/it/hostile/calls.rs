@@ -31,7 +31,7 @@ fn time() -> Vec<Case> {
         Case::new("fills 60 MiB for ever", "fills", ADD, &[Reason::CpuExceeded]).cpu(20),
         Case::new("loops where the host wants memory", "realloc-loops", ADD, &[Reason::CpuExceeded]).cpu(20),
         Case::new("loops after its answer", "post-return", ADD, &[Reason::CpuExceeded]).cpu(20),
-        Case { get: || Get::Hang, ..Case::new("waits in a host call for ever", "waits", ADD, &[Reason::ServerUnavailable]) }.deadline(20),
+        Case { get: || Get::Hang, ..Case::new("waits in a host call for ever", "waits", ADD, &[Reason::ServerUnavailable]) }.deadline(200),
     ]
 }
 
