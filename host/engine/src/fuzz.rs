@@ -59,7 +59,7 @@ pub fn log_fields(data: &[u8]) {
     for (name, value) in &kept_fields {
         assert!(printable(name, MAX_FIELD_NAME_BYTES) && printable(value, MAX_TEXT_BYTES), "{name:?}: {value:?}");
     }
-    let sink = LogSink::new(Arc::new(NoPorts), CallInfo { task: Task::Describe, kind: None, key: None, cause: None, attempt: 1 });
+    let sink = LogSink::new(Arc::new(NoPorts), u32::MAX, CallInfo { task: Task::Describe, kind: None, key: None, cause: None, attempt: 1 });
     for (name, value) in &fields {
         sink.note(name);
         sink.note(value);

@@ -22,9 +22,9 @@ mod cwasm;
 mod engine;
 mod epoch;
 mod failure;
-mod guest_memory;
 #[doc(hidden)]
 pub mod fuzz;
+mod guest_memory;
 mod host;
 mod idle;
 mod imports;

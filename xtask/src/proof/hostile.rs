@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     tests.current_dir(root).env(SECONDS, &seconds);
     // What compiles in a process of its own.
     tests.env("WHARF_BINARY", paths::target().join("release").join("wharf"));
-    tests.args(["test", "--release", "--package", "wharf-engine", "--test", "it", "--", "--ignored", "--nocapture"]);
+    tests.args(["test", "--release", "--package", "wharf-engine", "--test", "it", "--", "--nocapture"]);
     tests.arg("hostile::proof::measure");
     step(&format!("each case for {seconds} s beside a neighbour; {SECONDS} changes that"), || run_command(&mut tests))
 }

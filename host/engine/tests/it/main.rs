@@ -12,10 +12,10 @@ mod compiler;
 #[cfg(test)]
 mod encode;
 #[cfg(test)]
-mod guest_memory;
-#[cfg(test)]
 #[path = "../../../../tests/fuzz/feed.rs"]
 mod feed;
+#[cfg(test)]
+mod guest_memory;
 #[cfg(test)]
 mod guests;
 #[cfg(test)]
