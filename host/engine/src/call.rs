@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
-use wasmtime::Store;
-use wharf_core::plugin::Limits;
+use wasmtime::{Store, WasmCoreDump};
+use wharf_core::plugin::{Limits, PluginName};
 use wharf_core::{Delivery, Event, Failure, Outcome, Reason, Strike};
 
 use crate::activity::Activity;
@@ -75,6 +75,7 @@ pub(crate) struct Usage {
     pub(crate) reused: bool,
     pub(crate) waited_slot: Duration,
     pub(crate) waited_turns: Duration,
+    pub(crate) core_dump: Option<Arc<[u8]>>,
 }
 
 /// Where a call gets its instance from.
@@ -131,6 +132,7 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<Cpu
         reused,
         waited_slot: Duration::ZERO,
         waited_turns: meter.take_waited(),
+        core_dump: None,
     };
     let in_port = ctx.in_port;
     match result {
@@ -140,6 +142,8 @@ pub(crate) async fn run(prepared: Arc<Prepared>, source: Source, meter: &Arc<Cpu
             Ended { result: Ok(answer), usage, instance: fit.then_some(instance) }
         }
         Err(fault) => {
+            let core_dump = fault.core_dump(&mut instance.store, &prepared.plugin.name);
+            let usage = Usage { core_dump, ..usage };
             let strike = instance.with_last_words(fault.strike(&instance.store.data().limiter));
             Ended { result: Err(waited(strike, in_port)), usage, instance: None }
         }
@@ -210,6 +214,13 @@ enum Fault {
 }
 
 impl Fault {
+    /// If the engine was told to make some.
+    fn core_dump(&self, store: &mut Store<Ctx>, name: &PluginName) -> Option<Arc<[u8]>> {
+        let (Self::Instantiate(error) | Self::Run(error)) = self else { return None };
+        let dump = error.downcast_ref::<WasmCoreDump>()?;
+        Some(dump.serialize(store, &name.to_string()).into())
+    }
+
     fn strike(self, limiter: &Limiter) -> Strike {
         match self {
             Self::Instantiate(error) => strike(&error, Phase::Instantiate, limiter),

@@ -46,6 +46,9 @@ pub struct EngineConfig {
     /// How long the machine code of a component stays mapped without an instance. It comes back from the cache in about a
     /// millisecond.
     pub keep_mapped: Duration,
+    /// A call that traps leaves a core dump: the memory of its instance, and which functions ran. For a desk: it has
+    /// whatever the guest was handed.
+    pub core_dumps: bool,
     /// How components are compiled.
     pub compile: Compile,
     /// Compiles in a process of its own; needs a cache folder. `None` compiles here, which only those should who wait for
@@ -122,6 +125,7 @@ impl Default for EngineConfig {
             instance_age: Duration::from_secs(600),
             keep_idle: Duration::from_secs(60),
             keep_mapped: Duration::from_secs(60),
+            core_dumps: false,
             compile: Compile::Thorough,
             compiler: None,
         }
@@ -139,6 +143,7 @@ impl EngineConfig {
 /// All settings of wasmtime for an engine that runs guests.
 pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
     let mut settings = compiler_config(config.compile);
+    settings.coredump_on_trap(config.core_dumps);
     settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live(), config.caps.table_elements)));
     settings
 }

@@ -69,6 +69,9 @@ pub struct CallReport {
     /// Time for which the call could have computed and had no turn. Before the first turn it
     /// counts against nothing; later it is within `wall`.
     pub waited_turns: Duration,
+    /// If the call trapped and [`EngineConfig::core_dumps`](crate::EngineConfig::core_dumps) is set: a core dump in
+    /// [WebAssembly's format](https://github.com/WebAssembly/tool-conventions/blob/main/Coredump.md).
+    pub core_dump: Option<Arc<[u8]>>,
 }
 
 /// The right to one call of a revision: an instance that has answered a call before, or the
@@ -296,9 +299,9 @@ fn report((answer, usage): (Result<Answer, Strike>, Usage)) -> CallReport {
         Answer::Handled(result) => Ok(result),
         Answer::Validated(_) | Answer::Described(_) => Err(mixed_up()),
     });
-    let Usage { wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_slot, waited_turns } = usage;
+    let Usage { wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_slot, waited_turns, core_dump } = usage;
     let waited_instance = waited_slot;
-    CallReport { result, wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_instance, waited_turns }
+    CallReport { result, wall, cpu, own, peak_memory, activity, log_lines, log_dropped, reused, waited_instance, waited_turns, core_dump }
 }
 
 fn lost(why: Lost, started: Instant, waited_slot: Duration) -> (Result<Answer, Strike>, Usage) {

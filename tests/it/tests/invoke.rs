@@ -484,3 +484,25 @@ fn without_a_usable_cache_the_call_is_made_and_says_so() -> Result<()> {
     assert_eq!(output.status.code(), Some(2));
     Ok(())
 }
+
+#[test]
+fn a_trap_leaves_a_core_dump_if_that_is_asked_for() -> Result<()> {
+    let object = |word: &str| SETTINGS.replacen("a: '1'", &format!("do: {word}"), 1);
+    let folder = folder(&[("trap.yaml", &object("trap")), ("done.yaml", &object("done"))])?;
+    let probe = guest("probe")?;
+    let asked = |file| ["--event", "add", "--object", file, "--coredump", "core"];
+    let output = invoke(folder.path(), &probe, &asked("done.yaml"))?;
+    assert!(
+        out(&output).contains("the call did not trap: there is no core dump") && !folder.path().join("core").exists(),
+        "{}",
+        out(&output)
+    );
+    let output = invoke(folder.path(), &probe, &asked("trap.yaml"))?;
+    assert!(out(&output).contains("the core dump is in core"), "{}{}", out(&output), err(&output));
+    let dump = std::fs::read(folder.path().join("core"))?;
+    // A module with sections of its own, one of which is the memory.
+    let has = |text: &[u8]| dump.windows(text.len()).any(|part| part == text);
+    assert!(dump.starts_with(b"\0asm") && has(b"corestack") && has(b"settings"), "{} bytes", dump.len());
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(folder.path().join("core"))?.permissions()) & 0o777, 0o600);
+    Ok(())
+}

@@ -19,6 +19,9 @@ pub struct InvokeArgs {
     /// The object of the call, YAML or JSON; `-` is standard input
     #[arg(long, value_name = "FILE", required_unless_present = "call")]
     pub object: Option<PathBuf>,
+    /// If the call traps, write a WebAssembly core dump to this file: the memory of the instance, and which functions ran
+    #[arg(long, value_name = "FILE")]
+    pub coredump: Option<PathBuf>,
     /// A failed call of a host, as `wharf get failedcalls PLUGIN KEY -o json` prints it; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["event", "object", "old", "subscription", "cause", "attempt", "removal"])]
     pub call: Option<PathBuf>,

@@ -2,7 +2,9 @@
 //! load, check imports, check the configuration, describe, call. Prints nothing but that it is
 //! still compiling, to a person who waits.
 
+use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,6 +63,9 @@ pub(super) async fn make(args: &InvokeArgs, plugin: Plugin, case: Case, ports: A
     let revision = if limits == first { revision } else { prepare(&engine, &artifact, &plugin, limits, &ports)? };
     let call = revision.call(case.delivery(&subscription)).await;
     notes.extend(unlisted(&call, &description));
+    if let Some(file) = &args.coredump {
+        notes.push(core_dump(file, &call)?);
+    }
     let record = ports.take();
     if record.uses_left_out > 0 {
         notes.push(format!("{} more uses of the cluster are not shown", record.uses_left_out));
@@ -73,7 +78,8 @@ pub(super) async fn make(args: &InvokeArgs, plugin: Plugin, case: Case, ports: A
 
 /// An engine for one call at a time. A cache that was not asked for by name may fail.
 fn engine(args: &InvokeArgs) -> Result<(Engine, Vec<String>), CliError> {
-    let config = |cache_dir| EngineConfig { instances: 2, threads: 1, cache_dir, ..EngineConfig::default() };
+    let config =
+        |cache_dir| EngineConfig { instances: 2, threads: 1, cache_dir, core_dumps: args.coredump.is_some(), ..EngineConfig::default() };
     let failed = |error| input::failed("start the engine", error);
     let folder = cache::folder(args, |name| std::env::var_os(name));
     match Engine::new(config(folder.clone())) {
@@ -158,6 +164,14 @@ async fn ask(revision: &Revision, args: &InvokeArgs, plugin: &Plugin) -> Result<
 
 fn refused(file: &Path, error: &LoadError) -> CliError {
     CliError::new(exit::NO, format!("{}: {} [{}]", file.display(), error.message, error.reason)).hint(error.reason.hint())
+}
+
+/// Only its owner may read it: it has what the guest was handed.
+fn core_dump(file: &Path, call: &CallReport) -> Result<String, CliError> {
+    let Some(dump) = &call.core_dump else { return Ok("the call did not trap: there is no core dump".to_owned()) };
+    let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file).and_then(|mut to| to.write_all(dump));
+    written.map_err(|error| input::failed(format!("write {}", file.display()), error))?;
+    Ok(format!("the core dump is in {}", file.display()))
 }
 
 /// A host counts a reason that the description does not list as another one.

@@ -58,6 +58,7 @@ pub(crate) fn report(wall: Duration, result: Answer) -> CallReport {
         reused: false,
         waited_instance: Duration::ZERO,
         waited_turns: Duration::ZERO,
+        core_dump: None,
     }
 }
 

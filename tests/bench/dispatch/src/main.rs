@@ -134,6 +134,7 @@ impl Callee for Native {
             reused: false,
             waited_instance: Duration::ZERO,
             waited_turns: Duration::ZERO,
+            core_dump: None,
         };
         ready(report).boxed()
     }

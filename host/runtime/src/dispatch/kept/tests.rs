@@ -18,6 +18,7 @@ fn report(reason: Reason) -> CallReport {
         reused: false,
         waited_instance: Duration::ZERO,
         waited_turns: Duration::ZERO,
+        core_dump: None,
     }
 }
 

@@ -195,6 +195,7 @@ mod tests {
             reused: false,
             waited_instance: Duration::ZERO,
             waited_turns: Duration::ZERO,
+            core_dump: None,
         }
     }
 
