@@ -144,8 +144,9 @@ impl Api {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
         let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
         let body: Bytes = body.map_err(|error| unread(error.as_ref()))?.to_bytes();
-        let text = String::from_utf8_lossy(&body);
-        if code.is_success() { Ok(text.into_owned()) } else { Err(refused(code, retry_after, &text)) }
+        // No copy of what is text, as it should be.
+        let text = String::from_utf8(body.into()).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        if code.is_success() { Ok(text) } else { Err(refused(code, retry_after, &text)) }
     }
 
     fn request(&self, call: Call<'_>) -> Result<Request<Body>, ApiError> {
