@@ -96,6 +96,14 @@ impl Artifact {
         wasm
     }
 
+    /// Whoever may come to have the bytes keeps their place, even when they are gone.
+    fn forget(&self) {
+        let mut bytes = self.bytes.lock();
+        if bytes.strong_count() == 0 {
+            *bytes = Weak::<[u8; 0]>::new();
+        }
+    }
+
     /// Bytes of its machine code and what belongs to it; 0 while it is not mapped.
     pub fn mapped(&self) -> u64 {
         self.code.mapped()
@@ -170,7 +178,10 @@ impl Artifacts {
     /// Unmaps what no instance needs and nobody has used for so long.
     pub(crate) fn cool(&self, unused: Duration) {
         let artifacts: Vec<_> = self.loaded.lock().values().filter_map(Weak::upgrade).collect();
-        artifacts.iter().for_each(|artifact| artifact.code.cool(unused));
+        for artifact in artifacts {
+            artifact.code.cool(unused);
+            artifact.forget();
+        }
     }
 
     fn known(&self, digest: &str) -> Option<Arc<Artifact>> {

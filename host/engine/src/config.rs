@@ -144,7 +144,11 @@ impl EngineConfig {
 pub(crate) fn wasmtime_config(config: &EngineConfig) -> Config {
     let mut settings = compiler_config(config.compile);
     settings.coredump_on_trap(config.core_dumps);
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(config.live(), config.caps.table_elements)));
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_settings(
+        config.live(),
+        config.threads,
+        config.caps.table_elements,
+    )));
     settings
 }
 
@@ -184,7 +188,7 @@ fn code_settings(c: &mut Config) {
 
 /// Slots for `live` instances. Core instances are only a counter, and one component of a
 /// scripting language takes dozens of them.
-fn pool_settings(live: u32, table_elements: usize) -> PoolingAllocationConfig {
+fn pool_settings(live: u32, threads: usize, table_elements: usize) -> PoolingAllocationConfig {
     let mut p = PoolingAllocationConfig::new();
     p.total_component_instances(live)
         .total_stacks(live)
@@ -204,8 +208,14 @@ fn pool_settings(live: u32, table_elements: usize) -> PoolingAllocationConfig {
         .table_keep_resident(64 * KIB)
         .pagemap_scan(Enabled::Auto)
         .decommit_batch_size(8)
-        .max_unused_warm_slots((live / 4).max(1));
+        .max_unused_warm_slots(warm_slots(threads));
     p
+}
+
+/// Slots that keep their pages, up to a MiB each, for the next instance: as many as can be in use from one moment to the next.
+/// More would only be memory that nobody gets back.
+fn warm_slots(threads: usize) -> u32 {
+    u32::try_from(threads.saturating_mul(4)).unwrap_or(u32::MAX).clamp(8, 64)
 }
 
 /// Memory slots that the pool has for each permit to run.

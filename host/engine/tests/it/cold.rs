@@ -49,7 +49,7 @@ async fn code_is_unmapped_and_comes_back_for_a_call() {
     works(&one).await;
     until(|| artifact.mapped() == 0).await;
     // A new revision of the same component.
-    works(&*revision(&engine, &artifact, Isolation::Fresh)).await;
+    works(&revision(&engine, &artifact, Isolation::Fresh)).await;
 }
 
 #[tokio::test]

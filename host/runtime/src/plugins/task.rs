@@ -167,6 +167,7 @@ impl Task {
                 self.record.suspend(false).await;
                 self.hold();
             }
+            // What is seldom done has memory only while it is done: most plugins of a host wait here for most of the time.
             let next = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -179,14 +180,14 @@ impl Task {
                     }
                     Err(_) => return,
                 },
-                Some(order) = orders.recv() => self.obey(order, goal).await,
-                verdict = self.baked(), if self.bake.is_some() => self.judge(verdict, goal).await,
-                reached = self.reach(&wish, goal.as_ref()), if goal.is_some() => match reached {
-                    Ok(reached) => self.serve(reached, goal).await,
+                Some(order) = orders.recv() => Box::pin(self.obey(order, goal)).await,
+                verdict = self.baked(), if self.bake.is_some() => Box::pin(self.judge(verdict, goal)).await,
+                reached = async { Box::pin(self.reach(&wish, goal.as_ref())).await }, if goal.is_some() => match reached {
+                    Ok(reached) => Box::pin(self.serve(reached, goal)).await,
                     Err(refusal) => self.fail(refusal, goal),
                 },
                 () = sleep(RETRY_AFTER), if goal.is_none() && self.refused => Some(self.again()),
-                account = self.account(), if goal.is_none() && self.account != Account::Settled => {
+                account = async { Box::pin(self.account()).await }, if goal.is_none() && self.account != Account::Settled => {
                     self.note_account(account);
                     goal
                 }
