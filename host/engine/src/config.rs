@@ -204,7 +204,7 @@ fn pool_settings(live: u32, threads: usize, table_elements: usize) -> PoolingAll
         .max_memory_size(MAX_MEMORY_BYTES)
         .max_core_instance_size(MIB)
         .max_component_instance_size(4 * MIB)
-        .linear_memory_keep_resident(MIB)
+        .linear_memory_keep_resident(KEPT_BYTES)
         .table_keep_resident(64 * KIB)
         .pagemap_scan(Enabled::Auto)
         .decommit_batch_size(8)
@@ -212,8 +212,12 @@ fn pool_settings(live: u32, threads: usize, table_elements: usize) -> PoolingAll
     p
 }
 
-/// Slots that keep their pages, up to a MiB each, for the next instance: as many as can be in use from one moment to the next.
-/// More would only be memory that nobody gets back.
+/// What a slot keeps of its memory after an instance; the pool never gives that back. A page that it does not keep costs the
+/// next instance a fault, if it writes there.
+const KEPT_BYTES: usize = 64 * KIB;
+
+/// Slots that are kept for the component that they had, for the next instance of it: as many as can be in use from one moment
+/// to the next.
 fn warm_slots(threads: usize) -> u32 {
     u32::try_from(threads.saturating_mul(4)).unwrap_or(u32::MAX).clamp(8, 64)
 }
