@@ -19,14 +19,14 @@ pub fn print(c: char, out: &mut String) {
 
 /// Would a reader see something else than what stands there?
 fn is_deceptive(c: char) -> bool {
-    // ASCII first: that is most of it.
+    // ASCII first: that is most of it. Joiners (U+200C and U+200D) stay: words of some scripts, and pictures, are made with them.
     if c.is_ascii() {
         return c.is_ascii_control();
     }
     c.is_control()
         || matches!(
             c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
                 | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         )
 }
@@ -42,6 +42,9 @@ mod tests {
 
     #[test]
     fn what_turns_text_round_or_hides_is_escaped() {
-        assert_eq!(printable("no\u{202e}sey\u{2066}\u{200b}\u{feff} ‘é’ 日本 😀"), "no\\u{202e}sey\\u{2066}\\u{200b}\\u{feff} ‘é’ 日本 😀");
+        assert_eq!(
+            printable("no\u{202e}sey\u{2066}\u{200b}\u{feff} ‘é’ 日本 😀 👨\u{200d}👩"),
+            "no\\u{202e}sey\\u{2066}\\u{200b}\\u{feff} ‘é’ 日本 😀 👨\u{200d}👩"
+        );
     }
 }
