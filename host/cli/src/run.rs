@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::time::timeout;
 use wharf_core::Reason;
 use wharf_runtime::app::{Host, HostFailure, StartError};
@@ -25,6 +26,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
     }
     let filter = with_verbosity(&settings.log_level, verbosity);
     let log = logging::init(settings.log_format, &filter, settings.log_buffer).map_err(|e| CliError::from_anyhow(exit::CONFIG, e))?;
+    raise_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("wharf-control")
@@ -37,6 +39,14 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, CliError> {
     // Nothing that is still running may keep the process from ending.
     runtime.shutdown_timeout(Duration::from_millis(500));
     code
+}
+
+/// Each component keeps a file open, and each connection is one: as many as may be, not as many as old programs can count.
+fn raise_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(target: "wharf::host", %error, "the limit of open files stays as it is");
+    }
 }
 
 /// Runs a host until a signal, or until it leads no more. The first signal drains, the second one ends at once.

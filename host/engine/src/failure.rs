@@ -110,17 +110,18 @@ fn reason(error: &wasmtime::Error, phase: Phase, limiter: &Limiter) -> Reason {
     if error.is::<HostFault>() || error.is::<wasmtime::PoolConcurrencyLimitError>() {
         return Reason::HostError;
     }
-    if matches!(limiter.refused(), Some(Refused::Shared(..))) {
-        return Reason::GuestMemoryShort;
-    }
+    let short = matches!(limiter.refused(), Some(Refused::Shared(..)));
     if phase == Phase::Instantiate {
-        return Reason::InstantiateFailed;
+        return if short { Reason::GuestMemoryShort } else { Reason::InstantiateFailed };
     }
     if error.downcast_ref::<Trap>() == Some(&Trap::StackOverflow) {
         return Reason::StackOverflow;
     }
     if error.is::<ResourceTableError>() || is_host_call_limit(error) {
         return Reason::HostCallLimit;
+    }
+    if short {
+        return Reason::GuestMemoryShort;
     }
     if limiter.refused().is_some() {
         return Reason::MemoryExceeded;

@@ -59,7 +59,7 @@ impl GuestMemory {
 
 impl Share {
     /// The most that one tenant may have: eight ninths, as of instances. What is left is for those who have nothing.
-    fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         self.memory.limit - self.memory.limit / 9
     }
 

@@ -114,8 +114,10 @@ impl Drop for Limiter {
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.bytes.saturating_sub(current).saturating_add(desired);
-        let allowed = self.max_bytes.min(MAX_MEMORY_BYTES);
-        if total > self.max_bytes || desired > MAX_MEMORY_BYTES {
+        // What nobody can ever have is the guest's own fault, whoever has the rest now.
+        let most = usize::try_from(self.share.most()).unwrap_or(usize::MAX);
+        let allowed = self.max_bytes.min(MAX_MEMORY_BYTES).min(most);
+        if total > self.max_bytes.min(most) || desired > MAX_MEMORY_BYTES {
             self.refused = Some(Refused::Memory(total, allowed));
             return Ok(false);
         }
@@ -126,6 +128,8 @@ impl ResourceLimiter for Limiter {
                 self.refused = Some(Refused::Shared(more, self.share.limit()));
                 return Ok(false);
             }
+            // It goes on with what it has got.
+            self.refused = None;
             self.sums.resized(self.bytes, total);
             self.bytes = total;
             self.peak = self.peak.max(total);
@@ -345,6 +349,22 @@ mod tests {
         assert!(!limiter.memory_growing(4 << 16, 5 << 16, None).unwrap());
         assert_eq!(limiter.refused(), Some(Refused::Memory(11 << 16, 10 << 16)));
         assert_eq!(limiter.peak(), 10 << 16);
+    }
+
+    #[test]
+    fn what_others_have_now_is_short_and_what_nobody_can_have_is_too_much() {
+        let memory = GuestMemory::new(Some(9 << 16), &Arc::default());
+        let mut one = Limiter::new(100 << 16, 0, Arc::default(), memory.share("a"));
+        let mut other = Limiter::new(100 << 16, 0, Arc::default(), memory.share("b"));
+        assert!(one.memory_growing(0, 6 << 16, None).unwrap());
+        assert!(!other.memory_growing(0, 4 << 16, None).unwrap());
+        assert_eq!(other.refused(), Some(Refused::Shared(4 << 16, 9 << 16)));
+        assert!(other.memory_growing(0, 3 << 16, None).unwrap());
+        assert_eq!(other.refused(), None, "it went on with less");
+        assert!(!one.memory_growing(6 << 16, 9 << 16, None).unwrap());
+        assert_eq!(one.refused(), Some(Refused::Memory(9 << 16, 8 << 16)), "eight ninths");
+        drop(one);
+        assert!(other.memory_growing(3 << 16, 8 << 16, None).unwrap());
     }
 
     #[test]

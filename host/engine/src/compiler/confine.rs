@@ -22,7 +22,7 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_brk,
     libc::SYS_membarrier,
     libc::SYS_futex,
-    libc::SYS_clone,
+    // As the other filter answers it.
     libc::SYS_clone3,
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
@@ -49,7 +49,13 @@ const ALLOWED: &[libc::c_long] = &[
 /// # Errors
 /// Where the kernel, or this library for its processor, cannot do that.
 pub(super) fn confine() -> Result<(), Box<dyn std::error::Error>> {
-    apply_filter(&program()?)?;
+    // Its flags are in memory, where a filter cannot look: whoever is told that it does not exist takes the old call.
+    let (missing, arch) = (SeccompAction::Errno(libc::ENOSYS.unsigned_abs()), TargetArch::try_from(std::env::consts::ARCH)?);
+    let newer = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let no_clone3: BpfProgram = SeccompFilter::new(newer, SeccompAction::Allow, missing, arch)?.try_into()?;
+    let rest = program()?;
+    apply_filter(&no_clone3)?;
+    apply_filter(&rest)?;
     Ok(())
 }
 
@@ -62,6 +68,10 @@ fn program() -> Result<BpfProgram, Box<dyn std::error::Error>> {
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         rules.insert(call, vec![SeccompRule::new(vec![not_executable.clone()])?]);
     }
+    // Threads only: a process of its own would have limits of its own.
+    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    let threads = SeccompCondition::new(0, dword.clone(), SeccompCmpOp::MaskedEq(thread), thread)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![threads])?]);
     // To abort is to send this signal to itself; others do not come from here.
     let abort = SeccompCondition::new(2, dword.clone(), SeccompCmpOp::Eq, u64::from(libc::SIGABRT.unsigned_abs()))?;
     rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![abort])?]);

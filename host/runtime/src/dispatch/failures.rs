@@ -82,20 +82,32 @@ impl Dispatcher {
     /// Makes a key due because an operator asks for it: neither a parked key nor one that holds back
     /// waits any longer. A plugin that cannot be called now is called as soon as it can.
     pub fn retry(&self, key: &TargetKey) -> Retried {
+        let retried = self.ask_again(key);
+        if retried == Retried::Queued {
+            self.try_now();
+        }
+        retried
+    }
+
+    fn ask_again(&self, key: &TargetKey) -> Retried {
         let marked = self.state.lock().ask(key);
         if !marked {
             return Retried::NeverCalled;
         }
         self.note(key, What::Asked);
         self.enqueue(key.clone(), Cause::Manual);
-        self.try_now();
         Retried::Queued
     }
 
     /// The same for all failed keys. Returns their number.
     pub fn retry_failed(&self) -> usize {
         let keys: Vec<TargetKey> = self.state.lock().ledger.failures().map(|(key, _)| key.clone()).collect();
-        keys.iter().filter(|key| self.retry(key) == Retried::Queued).count()
+        let queued = keys.iter().filter(|key| self.ask_again(key) == Retried::Queued).count();
+        // Once: a breaker that each key would try is tried with one.
+        if queued > 0 {
+            self.try_now();
+        }
+        queued
     }
 }
 

@@ -264,6 +264,9 @@ impl Registry {
         self.drains.close();
         // Those that were leaving have deadlines of their own; the host's is this one.
         let left = tokio::time::timeout_at(end_of_all, self.drains.wait()).await;
+        if let Some(revisions) = &self.revisions {
+            revisions.writes.flush(revisions).await;
+        }
         drained.into_iter().sum::<usize>() + usize::from(left.is_err())
     }
 
@@ -317,13 +320,10 @@ impl Registry {
     /// Nothing is kept of a plugin that is gone. On standby, what is kept is another host's.
     async fn forget(&self, name: &PluginName) {
         let Some(revisions) = self.revisions.clone() else { return };
-        let tenure = self.shared.tenure.clone();
-        let (plugin, gone) = (name.clone(), name.clone());
-        let forget = move || if tenure.owns() { revisions.forget(&plugin) } else { Ok(()) };
-        let forgotten = tokio::task::spawn_blocking(forget).await;
-        if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+        let forgotten = revisions.writes.forget(&revisions, name, self.shared.tenure.clone()).await;
+        if let Err(error) = forgotten {
             let reason = Reason::RevisionsUnusable;
-            tracing::warn!(target: "wharf::plugin", plugin = %gone, %reason, %error, "revisions of a removed plugin stay");
+            tracing::warn!(target: "wharf::plugin", plugin = %name, %reason, %error, "revisions of a removed plugin stay");
         }
     }
 

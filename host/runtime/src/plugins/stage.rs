@@ -220,7 +220,8 @@ fn struck(what: &str, strike: Strike, initial: u64, memory: u64) -> Refusal {
             Refusal::new(reason, message)
                 .hint(format!("raise limits.memory above {needs}: an instance has so much before it does anything, and may have {has}"))
         }
-        Reason::InstantiateFailed | Reason::WorldMismatch => Refusal::new(reason, message),
+        Reason::InstantiateFailed | Reason::WorldMismatch | Reason::HostError => Refusal::new(reason, message),
+        _ if reason.is_excused() => Refusal::new(reason, message),
         Reason::MemoryExceeded => Refusal::new(Reason::DescribeFailed, format!("{what} failed: {message} [{reason}]")).hint(reason.hint()),
         _ => Refusal::new(Reason::DescribeFailed, format!("{what} failed: {message} [{reason}]")),
     }
