@@ -91,7 +91,10 @@ impl Writes {
 fn all(revisions: &Revisions, waiting: Vec<(Write, Vec<Tell>)>) {
     let tell = |tells: Vec<Tell>, answer: &Answer| {
         for tell in tells {
-            let answer = answer.as_ref().map(Clone::clone).map_err(|error| io::Error::new(error.kind(), error.to_string()));
+            let answer = match answer {
+                Ok(book) => Ok(book.clone()),
+                Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            };
             // Nobody hears it whose plugin is gone.
             let _gone = tell.send(answer);
         }
