@@ -272,7 +272,8 @@ async fn the_next_leader_tells_what_becomes_of_a_resource() -> Result<()> {
         Ok(steady.is_some_and(|row| row.get("state").is_some_and(|state| state == "Serving")).then_some(()))
     })
     .await?;
-    ensure!(scene.kubectl(&times).await? == since, "a takeover is no transition: {since}");
+    let until_now = scene.kubectl(&times).await?;
+    ensure!(until_now == since, "a takeover is no transition: {since}, and now {until_now}");
     until("nothing to be kept of what went while nobody led", DEADLINE, async || Ok((!book("gone").exists()).then_some(()))).await?;
     ensure!(book("steady").exists(), "what serves is kept");
     Ok(())
